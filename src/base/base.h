@@ -1,0 +1,43 @@
+/* base.h - the few things C lacks, included by every file.
+ *
+ * Assertions, compiler hints, small integer helpers. Nothing here knows about traces.
+ */
+#ifndef WW_BASE_H
+#define WW_BASE_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WW_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define WW_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define WW_PRINTF(a, b) __attribute__((format(printf, a, b)))
+#define WW_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define WW_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define WW_MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/* "None" for every dense u32 index and id in the program. */
+#define WW_NONE UINT32_MAX
+
+_Noreturn void ww_assert_fail(const char *expr, const char *file, int line);
+
+/* WW_ASSERT is for programming errors and is always on; WW_DASSERT is for hot paths. */
+#define WW_ASSERT(x) (WW_LIKELY(x) ? (void)0 : ww_assert_fail(#x, __FILE__, __LINE__))
+#ifdef WW_DEBUG
+#define WW_DASSERT(x) WW_ASSERT(x)
+#else
+#define WW_DASSERT(x) ((void)0)
+#endif
+
+/* Allocation that ends the process when memory is exhausted: the sizes passed here are bounded by
+ * limits that the parsers check first, so running out is not something a caller can mend. */
+void *ww_xmalloc(size_t size);
+void *ww_xcalloc(size_t n, size_t size);
+void *ww_xrealloc(void *p, size_t size);
+char *ww_xstrdup(const char *s);
+char *ww_xasprintf(const char *fmt, ...) WW_PRINTF(1, 2);
+
+#endif

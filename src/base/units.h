@@ -1,0 +1,18 @@
+/* units.h - numbers as a person reads them, and back. */
+#ifndef WW_UNITS_H
+#define WW_UNITS_H
+
+#include "base/base.h"
+
+#define WW_NS_PER_S 1000000000LL
+
+/* "2.668 ms", "41 ns", "1.204 s": four significant digits. Returns buf (>= 24 bytes). */
+char *ww_dur_format(int64_t dur_ns, char *buf, size_t size);
+/* "12.3 MB". */
+char *ww_bytes_format(uint64_t bytes, char *buf, size_t size);
+/* "1.5s", "20ms", "300us", "7ns", "1.5" (seconds). Returns false when it is none of these. */
+bool ww_dur_parse(const char *s, int64_t *ret_ns);
+/* "64M", "1G", "4096". */
+bool ww_bytes_parse(const char *s, uint64_t *ret_bytes);
+
+#endif

@@ -1,0 +1,148 @@
+/* facts.h - what happened, in columns: the one thing that every analysis reads.
+ *
+ * The model appends (ww_NAME_push), then ww_facts_seal sorts and indexes; after that facts are
+ * read-only and may be read from any thread. Row structs, column arrays, push and get functions and
+ * the column descriptors all come from facts.def:
+ *
+ *   struct ww_run r = {...};  uint32_t i = ww_run_push(f, &r);   f->run.n;   f->run.dur_ns[i];
+ *   struct ww_run r = ww_run_get(f, i);
+ */
+#ifndef WW_FACTS_H
+#define WW_FACTS_H
+
+#include "base/err.h"
+#include "base/strtab.h"
+
+/* The tokens are those of JSON and SQL; the lists grow at the end. Names: ww_*_name(). */
+enum ww_state {
+	WW_ST_UNKNOWN, WW_ST_RUNNING_USER, WW_ST_RUNNING_KERNEL, WW_ST_INTERRUPTED, WW_ST_STOLEN,
+	WW_ST_PREEMPTED, WW_ST_RUNQUEUE, WW_ST_THROTTLED, WW_ST_STOPPED, WW_ST_BLOCKED, WW_ST_N
+};
+enum ww_cause {
+	WW_CA_NONE, WW_CA_UNKNOWN, WW_CA_DISK, WW_CA_TIMER, WW_CA_FUTEX, WW_CA_PIPE, WW_CA_UNIX, WW_CA_TCP,
+	WW_CA_UDP, WW_CA_CHILD, WW_CA_SIGNAL, WW_CA_FAULT, WW_CA_WORK, WW_CA_RECLAIM, WW_CA_LOCK,
+	WW_CA_EVENTFD, WW_CA_TTY, WW_CA_FILELOCK, WW_CA_IPC, WW_CA_FUSE, WW_CA_NETLINK, WW_CA_VSOCK,
+	WW_CA_RPC, WW_CA_IDLE, WW_CA_N
+};
+enum ww_waker {
+	WW_WK_UNKNOWN, WW_WK_THREAD, WW_WK_IRQ, WW_WK_SOFTIRQ, WW_WK_TIMER, WW_WK_PACKET, WW_WK_BLOCK,
+	WW_WK_WORK, WW_WK_IPI, WW_WK_SIGNAL, WW_WK_N
+};
+enum ww_certainty { WW_SURE, WW_UNCERTAIN };
+enum ww_run_end { WW_RE_UNKNOWN, WW_RE_PREEMPTED, WW_RE_BLOCKED, WW_RE_EXITED, WW_RE_TRACE_END, WW_RE_N };
+enum ww_irq_kind { WW_IK_HARD, WW_IK_SOFT, WW_IK_TIMER, WW_IK_NMI, WW_IK_IPI, WW_IK_N };
+enum ww_context { WW_CX_THREAD, WW_CX_SOFTIRQ, WW_CX_IRQ, WW_CX_NMI, WW_CX_UNKNOWN, WW_CX_N };
+enum ww_file_kind {
+	WW_FK_UNKNOWN, WW_FK_REG, WW_FK_DIR, WW_FK_CHR, WW_FK_BLK, WW_FK_PIPE, WW_FK_FIFO, WW_FK_SOCK_UNIX,
+	WW_FK_SOCK_TCP, WW_FK_SOCK_UDP, WW_FK_SOCK_NETLINK, WW_FK_SOCK_VSOCK, WW_FK_SOCK_OTHER,
+	WW_FK_EVENTFD, WW_FK_EPOLL, WW_FK_TIMERFD, WW_FK_SIGNALFD, WW_FK_INOTIFY, WW_FK_PIDFD,
+	WW_FK_IO_URING, WW_FK_TTY, WW_FK_ANON_OTHER, WW_FK_N
+};
+enum ww_thread_flag {
+	WW_TF_IDLE = 1, WW_TF_KERNEL = 2, WW_TF_TARGET = 4, WW_TF_RECORDER = 8, WW_TF_FORKED = 16,
+	WW_TF_EXITED = 32
+};
+enum ww_syscall_known { WW_SK_ENTRY = 1, WW_SK_EXIT = 2, WW_SK_ARGS = 4, WW_SK_RET = 8, WW_SK_REGS = 16 };
+
+const char *ww_state_name(enum ww_state s);       /* "running-user" */
+const char *ww_cause_name(enum ww_cause c);       /* "disk"; WW_CA_NONE: "" */
+const char *ww_waker_name(enum ww_waker k);
+const char *ww_run_end_name(enum ww_run_end r);
+const char *ww_irq_kind_name(enum ww_irq_kind k);
+const char *ww_context_name(enum ww_context c);
+const char *ww_file_kind_name(enum ww_file_kind k);
+
+/* Row structs: struct ww_run { uint32_t cpu; ... }; */
+#define WW_FACT(name, doc) struct ww_##name {
+#define WW_COL(fact, type, col, sql, unit, doc) type col;
+#define WW_END(name) };
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+
+/* Column arrays: struct ww_run_cols { uint32_t n, cap; uint32_t *cpu; ... }; */
+#define WW_FACT(name, doc) struct ww_##name##_cols { uint32_t n, cap;
+#define WW_COL(fact, type, col, sql, unit, doc) type *col;
+#define WW_END(name) };
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+
+struct ww_loss {
+	uint64_t lost_events, bad_packets, out_of_order;
+	int64_t gap_ns; /* sum of the gaps' durations over CPUs */
+};
+
+struct ww_host { /* one host a facts */
+	const char *name, *clock_name, *clock_uuid, *kernel_release, *trace_path, *tracer;
+	int64_t clock_offset_ns; /* + ts = ns since the epoch */
+	bool epoch_known;
+	uint32_t ncpus;
+};
+
+/* What the producer recorded, so that an answer can say what it cannot know. */
+struct ww_knowledge {
+	bool switches, waking, wakeup, irq, softirq, timers, syscalls, block, packets, faults, files, work,
+		exceptions, target;
+};
+
+struct ww_facts {
+	struct ww_strtab strs;
+	struct ww_arena mem;
+	struct ww_host host;
+	struct ww_knowledge knows;
+	struct ww_loss loss;
+	int64_t begin_ts_ns, end_ts_ns;
+	uint32_t target; /* thread index of the recorded command's main thread, or WW_NONE */
+	int32_t target_status; /* wait status, -1 unknown */
+	int64_t target_begin_ts_ns, target_end_ts_ns; /* exec of the command to its exit */
+	bool sealed;
+#define WW_FACT(name, doc) struct ww_##name##_cols name;
+#define WW_COL(fact, type, col, sql, unit, doc)
+#define WW_END(name)
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+	/* sealed: states of thread t are rows state_first[t] .. state_first[t + 1] - 1, by start;
+	 * the same for runs per CPU through run_of_cpu (row numbers, by start). */
+	uint32_t *state_first;
+	uint32_t *run_first, *run_of_cpu;
+	uint32_t *syscall_first, *syscall_of_thread; /* row numbers by (thread, start) */
+};
+
+void ww_facts_init(struct ww_facts *f);
+void ww_facts_release(struct ww_facts *f);
+/* Sorts and indexes. After it nothing is pushed. */
+int ww_facts_seal(struct ww_facts *f, struct ww_err *err);
+
+#define WW_FACT(name, doc)                                                         \
+	uint32_t ww_##name##_push(struct ww_facts *f, const struct ww_##name *row); \
+	struct ww_##name ww_##name##_get(const struct ww_facts *f, uint32_t i);
+#define WW_COL(fact, type, col, sql, unit, doc)
+#define WW_END(name)
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+
+/* Column descriptors, for views and SQL. */
+struct ww_column_desc { const char *name, *sql, *unit, *doc; uint32_t size, offset; bool is_signed; };
+struct ww_fact_desc { const char *name, *doc; const struct ww_column_desc *cols; uint32_t ncols, offset; };
+extern const struct ww_fact_desc ww_fact_descs[];
+extern const uint32_t ww_fact_desc_count;
+
+/* ---- sealed facts ---- */
+/* States of the thread that overlap [from, to): first row and count. O(log). */
+void ww_facts_states(const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns,
+		     uint32_t *ret_first, uint32_t *ret_n);
+/* Runs on the CPU that overlap [from, to), as positions in run_of_cpu. */
+void ww_facts_runs(const struct ww_facts *f, uint32_t cpu, int64_t from_ts_ns, int64_t to_ts_ns,
+		   uint32_t *ret_first, uint32_t *ret_n);
+/* The thread with this tid alive at ts (tids are reused); WW_NONE when there is none. */
+uint32_t ww_facts_thread_find(const struct ww_facts *f, int32_t tid, int64_t ts_ns);
+const char *ww_facts_str(const struct ww_facts *f, uint32_t id);
+
+#endif

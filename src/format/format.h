@@ -1,0 +1,175 @@
+/* format.h - one interface to every trace format: bytes -> events, in time order.
+ *
+ * Order of calls:
+ *   ww_trace_open -> ww_trace_info / ww_trace_class -> ww_trace_want for the fields that are needed
+ *   -> ww_trace_next until 0 -> ww_trace_stats -> ww_trace_close.
+ * A trace is everything that one host recorded at one place: for CTF a directory tree may hold
+ * several CTF traces (kernel, user space); their classes share one index space and their streams
+ * are merged. This layer does not know what an event means; names are as the producer wrote them
+ * (CTF: with the one leading underscore that TSDL escapes with removed, as babeltrace2 does).
+ *
+ * A new format is one folder, one struct ww_format, one row in formats.c.
+ */
+#ifndef WW_FORMAT_H
+#define WW_FORMAT_H
+
+#include "base/err.h"
+
+enum ww_value_kind {
+	WW_V_NONE,  /* the event has no such field (absent variant, short record) */
+	WW_V_UINT,
+	WW_V_INT,
+	WW_V_FLOAT,
+	WW_V_STR,   /* p, len: without the NUL; not trusted to be UTF-8 */
+	WW_V_BYTES, /* p, len: array of 8-bit integers in place, or a blob */
+	WW_V_ARRAY, /* array of other elements: only the visitor can look inside; len = elements */
+};
+
+/* 16 bytes. Integers are already in host byte order, sign-extended for WW_V_INT. */
+struct ww_value {
+	union {
+		uint64_t u;
+		int64_t i;
+		double f;
+		const char *p;
+	};
+	uint32_t len;
+	uint8_t kind; /* enum ww_value_kind */
+};
+
+/* Class index of a loss record: between the last event of the stream and ts_ns, `lost` events are
+ * missing; v[0] = lost (UINT), v[1] = begin of the gap, ns (INT). It comes in time order. */
+#define WW_CLS_GAP (UINT32_MAX - 1)
+
+struct ww_event {
+	int64_t ts_ns;   /* in the trace's clock (ww_clock), without its offset to the epoch */
+	uint32_t cls;    /* index for ww_trace_class, or WW_CLS_GAP */
+	uint32_t stream; /* index of the stream it came from */
+	int32_t cpu;     /* -1: the producer does not say */
+	uint32_t nval;   /* number of wanted values */
+	const struct ww_value *v; /* what ww_trace_want asked for, in that order; until next call */
+	uint64_t offset; /* byte offset of the record in its file */
+	uint32_t file;   /* index into ww_trace_stats.files, for messages and --offsets */
+	const void *priv; /* the reader's, for ww_trace_visit */
+};
+
+struct ww_clock {
+	const char *name; /* "monotonic", "perf", "local", ... ; "" unknown */
+	const char *uuid; /* text form; "" unknown. Equal uuids: the same clock */
+	uint64_t freq_hz;
+	int64_t offset_ns; /* ts_ns + offset_ns = ns since the epoch, when epoch_known */
+	bool epoch_known;
+};
+
+struct ww_env {
+	const char *name, *value; /* integers are printed as decimal */
+};
+
+struct ww_trace_info {
+	const char *path;
+	const char *format;         /* "ctf 1.8", "trace.dat v7", "perf.data" */
+	const char *hostname;       /* "" unknown; so for all strings */
+	const char *tracer;         /* "lttng-modules 2.13.9", "whywait 0.1", "trace-cmd", "perf" */
+	const char *kernel_release;
+	const char *arch;           /* "x86_64", "aarch64"; "" unknown */
+	struct ww_clock clock;
+	const struct ww_env *env;
+	uint32_t nenv, nclasses, nstreams, ncpus;
+};
+
+struct ww_class {
+	const char *name;
+	uint64_t id;        /* the producer's id, for people */
+	uint32_t nfields;   /* top-level payload fields */
+	const char *const *field_names;
+};
+
+struct ww_trace_stats { /* grows while reading; complete after ww_trace_next returned 0 */
+	uint64_t events, lost_events, bad_packets, out_of_order;
+	uint64_t bytes; /* of all files */
+	int64_t begin_ts_ns, end_ts_ns; /* of the events seen; 0, 0 when none */
+	const char *const *files;
+	uint32_t nfiles;
+};
+
+/* Damage that reading went past: where, what, how much was lost by it. */
+struct ww_damage {
+	struct ww_err err;
+	int32_t cpu;
+};
+
+/* Receives the fields of one event in declaration order. name is NULL in array elements.
+ * label: text of an enumeration value or NULL. base: 2, 8, 10, 16. */
+struct ww_visitor {
+	void (*begin)(void *ctx, const char *name, bool array); /* struct, variant choice or array */
+	void (*end)(void *ctx);
+	void (*value)(void *ctx, const char *name, const struct ww_value *v, const char *label, int base);
+};
+
+struct ww_trace;
+
+struct ww_open_opts {
+	bool strict; /* ww_trace_next stops at the first damage instead of reading on (check) */
+};
+
+/* Opens a directory or file; the format is found by content.
+ * error -WW_ENOENT, -WW_EFORMAT (no format knows it; the hint says what to do), -WW_ECORRUPT ... */
+int ww_trace_open(const char *path, const struct ww_open_opts *opts, struct ww_trace **ret,
+		  struct ww_err *err);
+void ww_trace_close(struct ww_trace *t);
+
+const struct ww_trace_info *ww_trace_info(const struct ww_trace *t);
+const struct ww_class *ww_trace_class(const struct ww_trace *t, uint32_t cls);
+const struct ww_trace_stats *ww_trace_stats(const struct ww_trace *t);
+uint32_t ww_trace_damage(const struct ww_trace *t, const struct ww_damage **ret);
+
+/* Says which fields of a class are decoded into ww_event.v; call before the first ww_trace_next.
+ * A class not wanted is delivered with nval = 0. `fields` are payload field names; a dotted path
+ * descends into structures and selected variants ("network_header.ipv4.saddr", where the name of a
+ * variant's chosen option is a path step); "ctx.NAME" is a stream- or event-context field,
+ * "common_pid" and the like are trace.dat's and perf.data's common fields. A field that the class
+ * does not have gives WW_V_NONE at every event. The strings must outlive the trace. */
+int ww_trace_want(struct ww_trace *t, uint32_t cls, const char *const *fields, uint32_t n,
+		  struct ww_err *err);
+/* Not delivered at all by ww_trace_next (still counted in stats). */
+void ww_trace_ignore(struct ww_trace *t, uint32_t cls);
+
+/* 1 an event, 0 the end, negative error. Events come by time; of equal stamps the lower stream
+ * index comes first, and within a stream the stream's own order is always kept. */
+int ww_trace_next(struct ww_trace *t, struct ww_event *ret, struct ww_err *err);
+/* All fields of the event just delivered; scope "payload" first, contexts under "ctx", "pkt". */
+int ww_trace_visit(struct ww_trace *t, const struct ww_event *ev, const struct ww_visitor *v, void *ctx,
+		   struct ww_err *err);
+
+/* ---- for the readers below src/format ---- */
+
+struct ww_format {
+	const char *name;    /* "ctf" */
+	const char *summary; /* for --help */
+	/* Does this path hold the format, by content? Cheap; never fails. */
+	bool (*probe)(const char *path);
+	int (*open)(const char *path, const struct ww_open_opts *opts, struct ww_trace **ret,
+		    struct ww_err *err);
+	void (*close)(struct ww_trace *t);
+	const struct ww_class *(*get_class)(const struct ww_trace *t, uint32_t cls);
+	uint32_t (*damage)(const struct ww_trace *t, const struct ww_damage **ret);
+	int (*want)(struct ww_trace *t, uint32_t cls, const char *const *fields, uint32_t n,
+		    struct ww_err *err);
+	void (*ignore)(struct ww_trace *t, uint32_t cls);
+	int (*next)(struct ww_trace *t, struct ww_event *ret, struct ww_err *err);
+	int (*visit)(struct ww_trace *t, const struct ww_event *ev, const struct ww_visitor *v,
+		     void *ctx, struct ww_err *err);
+};
+
+/* First member of every reader's own struct. */
+struct ww_trace {
+	const struct ww_format *fmt;
+	struct ww_trace_info info;
+	struct ww_trace_stats stats;
+};
+
+extern const struct ww_format ww_format_ctf, ww_format_tracedat, ww_format_perfdata;
+/* NULL-terminated table (formats.c). */
+extern const struct ww_format *const ww_formats[];
+
+#endif
