@@ -1,8 +1,8 @@
 /* syscalls.h - system call names and numbers per architecture.
  *
- * source arch/x86/entry/syscalls/syscall_{64,32}.tbl and include/uapi/asm-generic/unistd.h, through
- *        the C library's <asm/unistd_*.h>; the tables are generated at build time where the headers
- *        exist and shipped otherwise.
+ * source arch/x86/entry/syscalls/syscall_{64,32}.tbl and include/uapi/asm-generic/unistd.h, as Linux 6.18
+ *        has them; one file a table in syscalls/, shipped so that a trace of one machine can be read on
+ *        another.
  */
 #ifndef WW_SYSCALLS_H
 #define WW_SYSCALLS_H

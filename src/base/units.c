@@ -1,0 +1,82 @@
+/* units.c - durations and sizes for people. */
+#include "base/units.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+
+struct unit {
+	const char *name;
+	double scale;
+};
+
+/* Four significant digits: 2.668, 26.68, 266.8, 2668. */
+static int decimals(double v)
+{
+	v = fabs(v);
+	return v < 9.9995 ? 3 : v < 99.995 ? 2 : v < 999.95 ? 1 : 0;
+}
+
+char *ww_dur_format(int64_t dur_ns, char *buf, size_t size)
+{
+	static const struct unit units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	double v = (double)dur_ns;
+	size_t u = 0;
+
+	while (u + 1 < WW_ARRAY_SIZE(units) && fabs(v) >= 0.9995 * units[u + 1].scale)
+		u++;
+	v /= units[u].scale;
+	snprintf(buf, size, "%.*f %s", u ? decimals(v) : 0, v, units[u].name);
+	return buf;
+}
+
+char *ww_bytes_format(uint64_t bytes, char *buf, size_t size)
+{
+	static const struct unit units[] = {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}};
+	size_t u = 0;
+
+	while (u + 1 < WW_ARRAY_SIZE(units) && (double)bytes >= units[u + 1].scale)
+		u++;
+	snprintf(buf, size, "%.*f %s", u ? 1 : 0, (double)bytes / units[u].scale, units[u].name);
+	return buf;
+}
+
+static bool parse_scaled(const char *s, const struct unit *units, size_t n, double *ret)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*s) && *s != '.')
+		return false;
+	double v = strtod(s, &end);
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(end, units[i].name))
+			continue;
+		*ret = v * units[i].scale;
+		return isfinite(*ret) && *ret < 9.2e18;
+	}
+	return false;
+}
+
+bool ww_dur_parse(const char *s, int64_t *ret_ns)
+{
+	static const struct unit units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3},
+					    {"ns", 1}, {"m", 60e9}, {"h", 3600e9}};
+	double v;
+
+	if (!parse_scaled(s, units, WW_ARRAY_SIZE(units), &v))
+		return false;
+	*ret_ns = (int64_t)llround(v);
+	return true;
+}
+
+bool ww_bytes_parse(const char *s, uint64_t *ret_bytes)
+{
+	static const struct unit units[] = {{"", 1}, {"B", 1}, {"k", 1024}, {"K", 1024}, {"M", 1 << 20},
+					    {"G", 1 << 30}, {"T", 1024.0 * (1 << 30)}};
+	double v;
+
+	if (!parse_scaled(s, units, WW_ARRAY_SIZE(units), &v))
+		return false;
+	*ret_bytes = (uint64_t)v;
+	return true;
+}
