@@ -14,7 +14,7 @@
 #include "base/strtab.h"
 
 /* The tokens are those of JSON and SQL; the lists grow at the end. Names: ww_*_name(). */
-enum ww_state {
+enum ww_thread_state { /* struct ww_state is the row */
 	WW_ST_UNKNOWN, WW_ST_RUNNING_USER, WW_ST_RUNNING_KERNEL, WW_ST_INTERRUPTED, WW_ST_STOLEN,
 	WW_ST_PREEMPTED, WW_ST_RUNQUEUE, WW_ST_THROTTLED, WW_ST_STOPPED, WW_ST_BLOCKED, WW_ST_N
 };
@@ -44,7 +44,7 @@ enum ww_thread_flag {
 };
 enum ww_syscall_known { WW_SK_ENTRY = 1, WW_SK_EXIT = 2, WW_SK_ARGS = 4, WW_SK_RET = 8, WW_SK_REGS = 16 };
 
-const char *ww_state_name(enum ww_state s);       /* "running-user" */
+const char *ww_state_name(enum ww_thread_state s);       /* "running-user" */
 const char *ww_cause_name(enum ww_cause c);       /* "disk"; WW_CA_NONE: "" */
 const char *ww_waker_name(enum ww_waker k);
 const char *ww_run_end_name(enum ww_run_end r);

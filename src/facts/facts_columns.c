@@ -1,0 +1,94 @@
+/* facts_columns.c - everything that facts.def alone decides: push, get, descriptors, release.
+ *
+ * Columns of one fact grow together, by doubling, so a push is a few stores.
+ */
+#include <stdlib.h>
+
+#include "facts/facts.h"
+#include "facts/facts_private.h"
+
+static uint32_t next_cap(uint32_t cap)
+{
+	return cap ? cap * 2 : 64;
+}
+
+#define WW_FACT(name, doc)                                 \
+	static void name##_grow(struct ww_##name##_cols *c) \
+	{                                                  \
+		c->cap = next_cap(c->cap);
+#define WW_COL(fact, type, col, sql, unit, doc) c->col = ww_xrealloc(c->col, sizeof(type) * c->cap);
+#define WW_END(name) }
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+
+#define WW_FACT(name, doc)                                                         \
+	uint32_t ww_##name##_push(struct ww_facts *f, const struct ww_##name *row) \
+	{                                                                          \
+		struct ww_##name##_cols *c = &f->name;                             \
+		WW_DASSERT(!f->sealed);                                            \
+		if (WW_UNLIKELY(c->n == c->cap))                                   \
+			name##_grow(c);                                            \
+		uint32_t i = c->n++;
+#define WW_COL(fact, type, col, sql, unit, doc) c->col[i] = row->col;
+#define WW_END(name) return i; }
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+
+#define WW_FACT(name, doc)                                                       \
+	struct ww_##name ww_##name##_get(const struct ww_facts *f, uint32_t i)   \
+	{                                                                        \
+		const struct ww_##name##_cols *c = &f->name;                     \
+		struct ww_##name row;                                            \
+		WW_DASSERT(i < c->n);                                            \
+		memset(&row, 0, sizeof(row));
+#define WW_COL(fact, type, col, sql, unit, doc) row.col = c->col[i];
+#define WW_END(name) return row; }
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+
+#define WW_FACT(name, doc) static void name##_release(struct ww_##name##_cols *c) {
+#define WW_COL(fact, type, col, sql, unit, doc) free(c->col);
+#define WW_END(name) memset(c, 0, sizeof(*c)); }
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+
+void ww_facts_columns_release(struct ww_facts *f)
+{
+#define WW_FACT(name, doc) name##_release(&f->name);
+#define WW_COL(fact, type, col, sql, unit, doc)
+#define WW_END(name)
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+}
+
+#define IS_SIGNED(type) ((type)-1 < (type)1)
+#define WW_FACT(name, doc) static const struct ww_column_desc name##_columns[] = {
+#define WW_COL(fact, type, col, sql, unit, doc) \
+	{#col, sql, unit, doc, sizeof(type), offsetof(struct ww_##fact##_cols, col), IS_SIGNED(type)},
+#define WW_END(name) };
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+
+const struct ww_fact_desc ww_fact_descs[] = {
+#define WW_FACT(name, doc) \
+	{#name, doc, name##_columns, WW_ARRAY_SIZE(name##_columns), offsetof(struct ww_facts, name)},
+#define WW_COL(fact, type, col, sql, unit, doc)
+#define WW_END(name)
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+};
+const uint32_t ww_fact_desc_count = WW_ARRAY_SIZE(ww_fact_descs);
