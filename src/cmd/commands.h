@@ -1,0 +1,33 @@
+/* commands.h - the table of subcommands.
+ *
+ * To add `whywait NAME`: write src/cmd/cmd_NAME.c with `int cmd_NAME(int argc, char **argv)` (argv[0]
+ * is "NAME"; the return value is the exit status, WW_EXIT_*), add its name to `commands` in
+ * src/cmd/meson.build and its row to commands.c, and write man/whywait-NAME.1. tests/meta checks.
+ */
+#ifndef WW_COMMANDS_H
+#define WW_COMMANDS_H
+
+#include "base/base.h"
+
+enum ww_exit {
+	WW_EXIT_DONE = 0,
+	WW_EXIT_FAILED = 1,
+	WW_EXIT_USAGE = 2,
+	WW_EXIT_PARTIAL = 3, /* an answer, but events were lost or the trace is damaged */
+};
+
+struct ww_command {
+	const char *name;
+	const char *summary; /* for --help */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct ww_command ww_commands[]; /* ends with a NULL name */
+
+const struct ww_command *ww_command_find(const char *name);
+
+/* `whywait [record options] -- CMD` is cmd_record with argv[0] = "whywait": it records CMD, prints the
+ * report with ww_report_run (report_run.h) and exits with CMD's own status. With argv[0] = "record" it
+ * only records. */
+
+#endif

@@ -1,0 +1,67 @@
+/* opts.h - the options that all commands share, parsed and explained in one place.
+ *
+ *   struct ww_opts o;
+ *   int rc = ww_opts_parse(&o, argc, argv, &spec);   // prints --help and errors itself
+ *   if (rc >= 0) return rc;                          // an exit status
+ */
+#ifndef WW_OPTS_H
+#define WW_OPTS_H
+
+#include <stdio.h>
+
+#include "base/err.h"
+
+#define WW_DEFAULT_TRACE "./whywait.ctf"
+#define WW_OPTS_MAX_TRACES 64
+
+/* Which groups of the common options a command takes; -q, -v, --help are always there. */
+enum ww_opts_group {
+	WW_OG_TARGET = 1, /* --tid --pid --comm */
+	WW_OG_RANGE = 2,  /* --from --to */
+	WW_OG_JSON = 4,   /* --json --no-color */
+	WW_OG_CHAIN = 8,  /* --min-dur --depth --top */
+	WW_OG_THREADS = 16, /* --threads */
+};
+
+struct ww_opts {
+	int32_t tid, pid;     /* -1 not given */
+	const char *comm;     /* NULL not given */
+	const char *from, *to; /* as written; ww_load resolves them. NULL not given */
+	bool json, no_color, quiet, threads;
+	int verbose;
+	int64_t min_dur_ns;   /* -1 not given */
+	int32_t depth;        /* -1 not given */
+	int32_t top;          /* -1 not given; 0 all */
+	const char *traces[WW_OPTS_MAX_TRACES]; /* at least one: WW_DEFAULT_TRACE */
+	int ntraces;
+};
+
+/* An option of one command only. */
+struct ww_opt_extra {
+	const char *name; /* long name without dashes; NULL ends the table */
+	char letter;      /* 0 none */
+	const char *arg;  /* name of its argument for --help, NULL none */
+	const char *doc;
+};
+
+struct ww_opts_spec {
+	const char *name;     /* "report" */
+	const char *args;     /* "[TRACE...]" */
+	const char *summary;  /* one sentence */
+	unsigned groups;      /* enum ww_opts_group */
+	int max_traces;       /* 0: takes no operand */
+	const struct ww_opt_extra *extra; /* may be NULL */
+	/* Called with the index into extra; false: the argument is wrong. */
+	bool (*on_extra)(void *ctx, int index, const char *arg);
+	void *ctx;
+};
+
+void ww_opts_default(struct ww_opts *o);
+/* -1: go on; otherwise the exit status to return (0 after --help, 2 after a usage error). */
+int ww_opts_parse(struct ww_opts *o, int argc, char **argv, const struct ww_opts_spec *spec);
+/* Colour: only on a terminal, and not with --no-color or NO_COLOR in the environment. */
+bool ww_opts_color(const struct ww_opts *o, FILE *out);
+/* "whywait: file: offset 12: message. hint" on stderr; returns WW_EXIT_FAILED. */
+int ww_opts_fail(const struct ww_err *err);
+
+#endif
