@@ -1,0 +1,196 @@
+/* breakdown.c - sums a thread's states into rows that add up to its wall time exactly. */
+#include "analysis/names.h"
+#include "analysis/report.h"
+#include "base/u64map.h"
+#include "base/vec.h"
+
+/* What makes two intervals the same row, as numbers: words are made once a row, not once a state. */
+struct key {
+	uint8_t state, cause;
+	uint32_t syscall_name, file, other, peer, dev, detail, waker_kind;
+	uint64_t object;
+};
+
+struct group {
+	struct key key;
+	uint32_t example; /* a state row; WW_NONE: time that no state covers */
+	int64_t ns, max_ns, uncertain_ns;
+	uint32_t count;
+};
+
+typedef WW_VEC(struct group) group_vec;
+
+static struct key key_of(const struct ww_facts *f, uint32_t i)
+{
+	const struct ww_state s = ww_state_get(f, i);
+	struct key k;
+
+	memset(&k, 0, sizeof(k)); /* padding too: keys are compared as bytes */
+	k.state = s.state;
+	k.cause = s.cause;
+	k.syscall_name = s.syscall < f->syscall.n ? f->syscall.name[s.syscall] : 0;
+	k.other = s.other;
+	k.peer = WW_NONE;
+	k.dev = WW_NONE;
+	k.file = WW_NONE;
+	k.detail = s.detail;
+	if (s.state == WW_ST_RUNNING_KERNEL && s.syscall == WW_NONE && s.fault < f->fault.n) {
+		k.file = f->fault.file[s.fault];
+		k.object = 1 + f->fault.major[s.fault];
+	}
+	if (s.state != WW_ST_BLOCKED)
+		return k;
+	k.peer = ww_wait_peer(f, i);
+	k.file = s.file;
+	if (k.file == WW_NONE && s.fault < f->fault.n)
+		k.file = f->fault.file[s.fault];
+	if (s.cause == WW_CA_FUTEX || s.cause == WW_CA_LOCK)
+		k.object = s.object;
+	if (s.wakeup < f->wakeup.n && f->wakeup.kind[s.wakeup] == WW_WK_BLOCK &&
+	    f->wakeup.fact[s.wakeup] < f->block_io.n) {
+		uint32_t io = f->wakeup.fact[s.wakeup];
+		k.dev = f->block_io.dev[io];
+		if (k.file == WW_NONE)
+			k.file = f->block_io.file[io];
+	}
+	return k;
+}
+
+static uint64_t key_hash(const struct key *k)
+{
+	uint64_t h = ww_hash_mix(k->state | (uint64_t)k->cause << 8, k->object);
+
+	h = ww_hash_mix(h, k->syscall_name | (uint64_t)k->file << 32);
+	h = ww_hash_mix(h, k->other | (uint64_t)k->peer << 32);
+	return ww_hash_mix(h, k->dev | (uint64_t)k->detail << 32);
+}
+
+static struct group *group_get(group_vec *groups, struct ww_u64map *map, const struct key *k, uint32_t example)
+{
+	for (uint64_t h = key_hash(k);; h++) {
+		bool fresh = false;
+		uint64_t *at = ww_u64map_get(map, h, groups->n, &fresh);
+		if (fresh) {
+			struct group *g = ww_vec_push(groups);
+			g->key = *k;
+			g->example = example;
+			return g;
+		}
+		if (!memcmp(&groups->v[*at].key, k, sizeof(*k)))
+			return &groups->v[*at];
+	}
+}
+
+static void group_add(struct group *g, int64_t ns, bool uncertain)
+{
+	g->ns += ns;
+	g->max_ns = WW_MAX(g->max_ns, ns);
+	g->uncertain_ns += uncertain ? ns : 0;
+	g->count++;
+}
+
+static void add_uncovered(group_vec *groups, struct ww_u64map *map, int64_t ns)
+{
+	struct key k;
+
+	if (ns <= 0)
+		return;
+	memset(&k, 0, sizeof(k));
+	k.state = WW_ST_UNKNOWN;
+	k.detail = UINT32_MAX; /* of no state row */
+	group_add(group_get(groups, map, &k, WW_NONE), ns, true);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct ww_breakdown_row *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	if (x->state != y->state)
+		return x->state - y->state;
+	return strcmp(x->detail, y->detail);
+}
+
+static bool same_row(const struct ww_breakdown_row *a, const struct ww_breakdown_row *b)
+{
+	return a->state == b->state && a->cause == b->cause && !strcmp(a->detail, b->detail) &&
+	       !strcmp(a->syscall, b->syscall);
+}
+
+/* Groups of different numbers may come out in the same words: one row for each wording. */
+static void rows_from_groups(struct ww_arena *mem, const struct ww_facts *f, const group_vec *groups,
+			     struct ww_thread_report *ret)
+{
+	struct ww_breakdown_row *rows = WW_ARENA_ARRAY(mem, struct ww_breakdown_row, groups->n + 1);
+	struct ww_u64map words = {0};
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < groups->n; i++) {
+		const struct group *g = &groups->v[i];
+		struct ww_breakdown_row r = {.state = g->key.state, .cause = g->key.cause, .syscall = "",
+					     .detail = "nothing recorded", .ns = g->ns, .max_ns = g->max_ns,
+					     .uncertain_ns = g->uncertain_ns, .count = g->count};
+		if (g->example != WW_NONE) {
+			const char *sc = ww_name_syscall_only(f, f->state.syscall[g->example]);
+			r.detail = ww_name_state(mem, f, g->example, false);
+			r.syscall = sc ? sc : "";
+		}
+		uint64_t h = ww_hash_mix(r.state | (uint64_t)r.cause << 8, 0);
+		for (const char *p = r.detail; *p; p++)
+			h = ww_hash_mix(h, (unsigned char)*p);
+		for (const char *p = r.syscall; *p; p++)
+			h = ww_hash_mix(h, (unsigned char)*p);
+		for (;; h++) {
+			bool fresh = false;
+			uint64_t *at = ww_u64map_get(&words, h, n, &fresh);
+			struct ww_breakdown_row *have = &rows[*at];
+			if (fresh) {
+				rows[n++] = r;
+				break;
+			}
+			if (same_row(have, &r)) {
+				have->ns += r.ns;
+				have->max_ns = WW_MAX(have->max_ns, r.max_ns);
+				have->uncertain_ns += r.uncertain_ns;
+				have->count += r.count;
+				break;
+			}
+		}
+	}
+	ww_u64map_release(&words);
+	qsort(rows, n, sizeof(*rows), by_time);
+	ret->rows = rows;
+	ret->nrows = n;
+}
+
+void ww_breakdown_make(struct ww_arena *mem, const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns,
+		       int64_t to_ts_ns, struct ww_thread_report *ret)
+{
+	group_vec groups = {0};
+	struct ww_u64map map = {0};
+	uint32_t first, n;
+	int64_t at = from_ts_ns;
+
+	*ret = (struct ww_thread_report){.thread = thread, .from_ts_ns = from_ts_ns, .to_ts_ns = to_ts_ns,
+					 .wall_ns = to_ts_ns - from_ts_ns};
+	ww_facts_states(f, thread, from_ts_ns, to_ts_ns, &first, &n);
+	for (uint32_t i = first; i < first + n; i++) {
+		int64_t start = WW_MAX(f->state.start_ts_ns[i], at);
+		int64_t end = WW_MIN(f->state.start_ts_ns[i] + f->state.dur_ns[i], to_ts_ns);
+		if (end <= start)
+			continue;
+		add_uncovered(&groups, &map, start - at);
+		ret->by_state_ns[WW_ST_UNKNOWN] += start - at;
+		struct key k = key_of(f, i);
+		group_add(group_get(&groups, &map, &k, i), end - start,
+			  f->state.certainty[i] != WW_SURE);
+		ret->by_state_ns[f->state.state[i] < WW_ST_N ? f->state.state[i] : WW_ST_UNKNOWN] += end - start;
+		at = end;
+	}
+	add_uncovered(&groups, &map, to_ts_ns - at);
+	ret->by_state_ns[WW_ST_UNKNOWN] += to_ts_ns - at;
+	rows_from_groups(mem, f, &groups, ret);
+	ww_vec_free(&groups);
+	ww_u64map_release(&map);
+}

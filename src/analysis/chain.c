@@ -1,0 +1,262 @@
+/* chain.c - expands waits over what their wakers did; chain.h has the rule and an example. */
+#include "analysis/chain.h"
+#include "analysis/names.h"
+#include "base/vec.h"
+
+/* The chain of one wait [at, end) while it is being laid: links are appended from left to right. */
+struct cover {
+	struct ww_arena *mem;
+	const struct ww_facts *f;
+	struct ww_chain_opts *opts;
+	const struct cover *up; /* the wait that this one explains a part of */
+	uint32_t row;           /* the wait's own state row */
+	uint32_t depth;
+	int64_t at, end;
+	WW_VEC(struct ww_link) links;
+};
+
+static void expand(struct ww_arena *mem, const struct ww_facts *f, struct ww_chain_opts *opts,
+		   const struct cover *up, uint32_t row, int64_t from, int64_t to, struct ww_link *ret);
+
+/* Appends [at, to); NULL when there is nothing between. */
+static struct ww_link *cover_add(struct cover *c, int64_t to)
+{
+	to = WW_MIN(to, c->end);
+	if (to <= c->at)
+		return NULL;
+	struct ww_link *l = ww_vec_push(&c->links);
+	*l = (struct ww_link){.start_ts_ns = c->at, .dur_ns = to - c->at, .thread = WW_NONE, .row = WW_NONE,
+			      .state = WW_ST_UNKNOWN, .detail = "", .woken_by = {.thread = WW_NONE, .name = "", .in = ""}};
+	c->at = to;
+	if (c->opts->budget)
+		c->opts->budget--;
+	return l;
+}
+
+static void cover_unknown(struct cover *c, int64_t to, const char *why)
+{
+	struct ww_link *l = cover_add(c, to);
+
+	if (l)
+		l->detail = why;
+}
+
+/* A device, a timer or the network had the matter in hand until `to`. */
+static void cover_thing(struct cover *c, int64_t to, enum ww_cause cause, const char *detail)
+{
+	struct ww_link *l = cover_add(c, to);
+
+	if (l) {
+		l->state = WW_ST_BLOCKED;
+		l->cause = cause;
+		l->detail = detail;
+	}
+}
+
+static bool is_ancestor(const struct cover *c, uint32_t row)
+{
+	for (; c; c = c->up)
+		if (c->row == row)
+			return true;
+	return false;
+}
+
+/* What thread t did in [at, to). */
+static void cover_thread(struct cover *c, uint32_t t, int64_t to)
+{
+	const struct ww_facts *f = c->f;
+	uint32_t first, n;
+
+	to = WW_MIN(to, c->end);
+	if (t >= f->thread.n || to <= c->at)
+		return;
+	if (f->thread.start_ts_ns[t] > c->at)
+		cover_unknown(c, WW_MIN(to, f->thread.start_ts_ns[t]),
+			      ww_arena_printf(c->mem, "before %s was started", ww_name_thread(c->mem, f, t)));
+	ww_facts_states(f, t, c->at, to, &first, &n);
+	for (uint32_t i = first; i < first + n && c->at < to; i++) {
+		int64_t start = f->state.start_ts_ns[i], end = WW_MIN(start + f->state.dur_ns[i], to);
+
+		if (!c->opts->budget)
+			break;
+		cover_unknown(c, WW_MIN(start, to), "");
+		start = c->at;
+		struct ww_link *l = cover_add(c, end);
+		if (!l)
+			continue;
+		if (is_ancestor(c, i)) { /* it waits for us, while we wait for it */
+			l->thread = t;
+			l->row = i;
+			l->state = f->state.state[i];
+			l->cause = f->state.cause[i];
+			l->cut = true;
+			continue;
+		}
+		struct ww_link full;
+		expand(c->mem, f, c->opts, c, i, start, end, &full);
+		*l = full;
+	}
+	cover_unknown(c, to, "");
+}
+
+static void cover_block(struct cover *c, uint32_t io, uint32_t waiter)
+{
+	const struct ww_facts *f = c->f;
+	char queued[24], busy[24];
+
+	if (io >= f->block_io.n) {
+		cover_thing(c, c->end, WW_CA_DISK, "block request");
+		return;
+	}
+	const struct ww_block_io b = ww_block_io_get(f, io);
+	int64_t begin = b.queued_ts_ns >= 0 ? b.queued_ts_ns : b.issued_ts_ns;
+	/* Before the request existed, its submitter was on the way to it. */
+	if (b.submitter != waiter)
+		cover_thread(c, b.submitter, begin);
+	cover_unknown(c, begin, "before the request was made");
+	const char *what = ww_name_block(c->mem, f, io);
+	if (b.queued_ts_ns >= 0 && b.issued_ts_ns >= b.queued_ts_ns && b.completed_ts_ns >= b.issued_ts_ns)
+		what = ww_arena_printf(c->mem, "%s; queued %s, device %s", what,
+				       ww_dur_format(b.issued_ts_ns - b.queued_ts_ns, queued, sizeof(queued)),
+				       ww_dur_format(b.completed_ts_ns - b.issued_ts_ns, busy, sizeof(busy)));
+	cover_thing(c, c->end, WW_CA_DISK, what);
+}
+
+static void cover_timer(struct cover *c, uint32_t timer, uint32_t waiter, const char *name)
+{
+	const struct ww_facts *f = c->f;
+	const char *what = *name ? name : "timer";
+
+	if (timer < f->timer.n) {
+		const struct ww_timer t = ww_timer_get(f, timer);
+		if (t.armed_by != waiter && t.armed_by < f->thread.n) {
+			cover_thread(c, t.armed_by, t.armed_ts_ns);
+			what = ww_arena_printf(c->mem, "%s, armed by %s", what, ww_name_thread(c->mem, f, t.armed_by));
+		}
+	}
+	cover_thing(c, c->end, WW_CA_TIMER, what);
+}
+
+static enum ww_cause packet_cause(const struct ww_facts *f, uint32_t p)
+{
+	if (p >= f->packet.n)
+		return WW_CA_UNKNOWN;
+	return f->packet.proto[p] == 6 ? WW_CA_TCP : f->packet.proto[p] == 17 ? WW_CA_UDP : WW_CA_UNKNOWN;
+}
+
+/* A packet that arrived: its sender until it was sent; what a packet sent from softirq was itself
+ * triggered by; then the way. */
+static void cover_packet(struct cover *c, uint32_t p, uint32_t sender, const char *name)
+{
+	const struct ww_facts *f = c->f;
+
+	for (int hops = 0; p < f->packet.n && hops < 8; hops++) {
+		uint32_t sent = f->packet.sent[p] ? p : f->packet.match[p];
+		if (sent >= f->packet.n)
+			break;
+		int64_t ts = f->packet.ts_ns[sent];
+		uint32_t trigger = f->packet.trigger[sent];
+		if (f->packet.context[sent] == WW_CX_THREAD || trigger == WW_NONE) {
+			uint32_t t = f->packet.thread[sent] < f->thread.n ? f->packet.thread[sent] : sender;
+			cover_thread(c, t, ts);
+			break;
+		}
+		if (f->packet.trigger_kind[sent] == WW_WK_TIMER) {
+			cover_thing(c, ts, WW_CA_TIMER,
+				    trigger < f->timer.n ? ww_facts_str(f, f->timer.name[trigger]) : "timer");
+			break;
+		}
+		p = trigger;
+	}
+	if (p >= f->packet.n && sender < f->thread.n) {
+		cover_thread(c, sender, c->end);
+		return;
+	}
+	cover_thing(c, c->end, packet_cause(f, p), *name ? name : "network");
+}
+
+static void cover_work(struct cover *c, uint32_t work, uint32_t waker)
+{
+	const struct ww_facts *f = c->f;
+
+	if (work < f->work.n) {
+		const struct ww_work w = ww_work_get(f, work);
+		cover_thread(c, w.queued_by, w.queued_ts_ns);
+		cover_thing(c, w.start_ts_ns, WW_CA_WORK,
+			    ww_arena_printf(c->mem, "%s queued", ww_facts_str(f, w.name)));
+		waker = w.thread;
+	}
+	cover_thread(c, waker, c->end);
+}
+
+static void cover_wait(struct cover *c, uint32_t waiter)
+{
+	const struct ww_facts *f = c->f;
+	uint32_t w = f->state.wakeup[c->row];
+
+	if (w >= f->wakeup.n) {
+		cover_unknown(c, c->end, "no wakeup seen");
+		return;
+	}
+	const struct ww_wakeup wk = ww_wakeup_get(f, w);
+	struct ww_woken by = ww_name_woken(c->mem, f, w);
+	switch (wk.kind) {
+	case WW_WK_BLOCK:
+		cover_block(c, wk.fact, waiter);
+		break;
+	case WW_WK_TIMER:
+		cover_timer(c, wk.fact, waiter, by.name);
+		break;
+	case WW_WK_PACKET:
+		cover_packet(c, wk.fact, wk.waker == waiter ? WW_NONE : wk.waker, by.name);
+		break;
+	case WW_WK_WORK:
+		cover_work(c, wk.fact, wk.waker);
+		break;
+	case WW_WK_THREAD:
+	case WW_WK_IPI:
+	case WW_WK_SIGNAL:
+		if (wk.waker != waiter)
+			cover_thread(c, wk.waker, c->end);
+		break;
+	default:
+		break;
+	}
+	cover_unknown(c, c->end, by.name);
+}
+
+static void expand(struct ww_arena *mem, const struct ww_facts *f, struct ww_chain_opts *opts,
+		   const struct cover *up, uint32_t row, int64_t from, int64_t to, struct ww_link *ret)
+{
+	const struct ww_state s = ww_state_get(f, row);
+
+	*ret = (struct ww_link){
+		.start_ts_ns = WW_MAX(from, s.start_ts_ns), .thread = s.thread, .row = row, .state = s.state,
+		.cause = s.cause, .certainty = s.certainty, .detail = ww_name_state(mem, f, row, true),
+		.syscall = ww_name_syscall(mem, f, s.syscall),
+		.woken_by = {.thread = WW_NONE, .name = "", .in = ""},
+	};
+	ret->dur_ns = WW_MIN(to, s.start_ts_ns + s.dur_ns) - ret->start_ts_ns;
+	if (s.state != WW_ST_BLOCKED)
+		return;
+	ret->woken_by = ww_name_woken(mem, f, s.wakeup);
+	struct cover c = {.mem = mem, .f = f, .opts = opts, .up = up, .row = row,
+			  .depth = up ? up->depth + 1 : 1, .at = ret->start_ts_ns,
+			  .end = ret->start_ts_ns + ret->dur_ns};
+	if (c.depth > opts->max_depth || !opts->budget || ret->dur_ns < opts->min_dur_ns) {
+		ret->cut = true;
+		return;
+	}
+	cover_wait(&c, s.thread);
+	ret->nchain = (uint32_t)c.links.n;
+	ret->chain = WW_ARENA_ARRAY(mem, struct ww_link, c.links.n ? c.links.n : 1);
+	if (c.links.n)
+		memcpy(ret->chain, c.links.v, c.links.n * sizeof(*c.links.v));
+	ww_vec_free(&c.links);
+}
+
+void ww_chain_expand(struct ww_arena *mem, const struct ww_facts *f, struct ww_chain_opts *opts, uint32_t row,
+		     int64_t from_ts_ns, int64_t to_ts_ns, struct ww_link *ret)
+{
+	expand(mem, f, opts, NULL, row, from_ts_ns, to_ts_ns, ret);
+}

@@ -1,0 +1,177 @@
+/* findings.c - in one sentence each, what is worth looking at; only what the facts say. */
+#include "analysis/names.h"
+#include "analysis/report.h"
+#include "base/units.h"
+#include "base/vec.h"
+
+#define WORTH_PERCENT 5.0
+#define MAX_FINDINGS 6
+
+struct findings {
+	struct ww_arena *mem;
+	const struct ww_report *r;
+	WW_VEC(struct ww_finding) list;
+};
+
+static double percent(const struct findings *s, int64_t ns)
+{
+	return s->r->main.wall_ns ? 100.0 * (double)ns / (double)s->r->main.wall_ns : 0;
+}
+
+/* "62 % of the wall time (47.2 ms)". */
+static const char *share(struct findings *s, int64_t ns)
+{
+	char dur[24];
+
+	return ww_arena_printf(s->mem, "%.0f %% of the wall time (%s)", percent(s, ns),
+			       ww_dur_format(ns, dur, sizeof(dur)));
+}
+
+static void add(struct findings *s, int64_t ns, const char *text)
+{
+	*ww_vec_push(&s->list) = (struct ww_finding){ns, text};
+}
+
+static const char *plural(struct ww_arena *mem, uint32_t n, const char *what)
+{
+	return ww_arena_printf(mem, "%u %s%s", n, what, n == 1 ? "" : "s");
+}
+
+/* What the chains of this row's waits come down to: "; meanwhile producer (203) was running 80 %". */
+static const char *meanwhile(struct findings *s, const struct ww_breakdown_row *row)
+{
+	const struct ww_thread_report *m = &s->r->main;
+	struct ww_thread_report part = {0};
+	const struct ww_facts *f = s->r->facts;
+	int64_t sum = 0;
+
+	part.waits = WW_ARENA_ARRAY(s->mem, struct ww_link, m->nwaits + 1);
+	for (uint32_t i = 0; i < m->nwaits; i++) {
+		const struct ww_link *l = &m->waits[i];
+		const char *sc = ww_name_syscall_only(f, f->state.syscall[l->row]);
+		if (l->cause == row->cause && !strcmp(sc ? sc : "", row->syscall) &&
+		    !strcmp(ww_name_state(s->mem, f, l->row, false), row->detail)) {
+			part.waits[part.nwaits++] = *l;
+			sum += l->nchain ? l->dur_ns : 0;
+		}
+	}
+	ww_blame_make(s->mem, f, &part);
+	if (!part.nblame || !sum || part.blame[0].state == WW_ST_UNKNOWN)
+		return "";
+	const struct ww_blame_row *b = &part.blame[0];
+	const char *cause = b->cause == WW_CA_NONE ? "" : ww_cause_name(b->cause);
+	if (b->thread == WW_NONE)
+		return "";
+	return ww_arena_printf(s->mem, "; for %.0f %% of that, %s was %s%s%s%s%s%s", 100.0 * (double)b->ns / (double)sum,
+			       ww_name_thread(s->mem, f, b->thread), ww_state_name(b->state), *cause ? " on " : "",
+			       cause, *b->detail ? " (" : "", b->detail, *b->detail ? ")" : "");
+}
+
+static const char *blocked_text(struct findings *s, const struct ww_breakdown_row *r)
+{
+	const char *waits = plural(s->mem, r->count, "wait"), *in = "", *sh = share(s, r->ns);
+
+	if (*r->syscall)
+		in = ww_arena_printf(s->mem, " in %s", r->syscall);
+	switch (r->cause) {
+	case WW_CA_DISK:
+		return ww_arena_printf(s->mem, "%s went to %s%s for the disk: %s%s.", sh, waits, in,
+				       *r->detail ? r->detail : "which file is not known", meanwhile(s, r));
+	case WW_CA_TIMER:
+		return ww_arena_printf(s->mem, "%s was spent waiting for its own timer: %s%s (%s).", sh, waits, in,
+				       *r->detail ? r->detail : "timeout");
+	case WW_CA_FUTEX:
+		return ww_arena_printf(s->mem, "%s went to %s for the futex (user-space lock or condition) %s%s.", sh,
+				       waits, r->detail, meanwhile(s, r));
+	case WW_CA_CHILD:
+		return ww_arena_printf(s->mem, "%s went to %s%s for a child process: %s%s.", sh, waits, in, r->detail,
+				       meanwhile(s, r));
+	case WW_CA_FAULT:
+		return ww_arena_printf(s->mem, "%s went to %s for page faults: %s%s.", sh, waits,
+				       *r->detail ? r->detail : "of which file is not known", meanwhile(s, r));
+	case WW_CA_IDLE:
+		return ww_arena_printf(s->mem, "%s it was idle: %s%s that nothing ended.", sh, waits, in);
+	case WW_CA_UNKNOWN:
+	case WW_CA_NONE:
+		return ww_arena_printf(s->mem, "%s it was blocked%s and the trace does not show on what%s%s.", sh, in,
+				       *r->detail ? ": " : "", r->detail);
+	default:
+		return ww_arena_printf(s->mem, "%s went to %s%s (%s)%s%s%s.", sh, waits, in, ww_cause_name(r->cause),
+				       *r->detail ? ": " : "", r->detail, meanwhile(s, r));
+	}
+}
+
+/* Ready to run and without a CPU: both states together, and who had the CPU most of that time. */
+static void add_cpu_wait(struct findings *s)
+{
+	const struct ww_thread_report *m = &s->r->main;
+	int64_t ns = m->by_state_ns[WW_ST_PREEMPTED] + m->by_state_ns[WW_ST_RUNQUEUE];
+	const char *who = "";
+
+	if (percent(s, ns) < WORTH_PERCENT)
+		return;
+	for (uint32_t i = 0; i < m->nrows && !*who; i++)
+		if (m->rows[i].state == WW_ST_PREEMPTED || m->rows[i].state == WW_ST_RUNQUEUE)
+			who = m->rows[i].detail;
+	add(s, ns, ww_arena_printf(s->mem, "%s it was ready to run but had no CPU%s%s.", share(s, ns),
+				   *who ? ", most of it " : "", who));
+}
+
+static void add_rows(struct findings *s)
+{
+	const struct ww_thread_report *m = &s->r->main;
+
+	for (uint32_t i = 0; i < m->nrows; i++) {
+		const struct ww_breakdown_row *r = &m->rows[i];
+		if (percent(s, r->ns) < WORTH_PERCENT)
+			break; /* longest first */
+		if (r->state == WW_ST_BLOCKED)
+			add(s, r->ns, blocked_text(s, r));
+		else if (r->state == WW_ST_RUNNING_USER)
+			add(s, r->ns, ww_arena_printf(s->mem, "%s it was computing in user space, not waiting: "
+						      "a profiler says where.", share(s, r->ns)));
+		else if (r->state == WW_ST_RUNNING_KERNEL)
+			add(s, r->ns, ww_arena_printf(s->mem, "%s it was running in the kernel%s%s: work, not waiting.",
+						      share(s, r->ns), *r->detail ? ", in " : "", r->detail));
+		else if (r->state == WW_ST_INTERRUPTED)
+			add(s, r->ns, ww_arena_printf(s->mem, "%s its CPU was taken by interrupts (%s).",
+						      share(s, r->ns), r->detail));
+		else if (r->state == WW_ST_THROTTLED)
+			add(s, r->ns, ww_arena_printf(s->mem, "%s it was throttled: its cgroup's CPU quota was used up.",
+						      share(s, r->ns)));
+		else if (r->state == WW_ST_STOPPED)
+			add(s, r->ns, ww_arena_printf(s->mem, "%s it was stopped by a signal or a tracer.",
+						      share(s, r->ns)));
+		else if (r->state == WW_ST_STOLEN)
+			add(s, r->ns, ww_arena_printf(s->mem, "%s the hypervisor had taken its CPU.", share(s, r->ns)));
+		else if (r->state == WW_ST_UNKNOWN)
+			add(s, r->ns, ww_arena_printf(s->mem, "%s the trace does not show what it did.", share(s, r->ns)));
+	}
+}
+
+static int most_first(const void *a, const void *b)
+{
+	const struct ww_finding *x = a, *y = b;
+
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+}
+
+void ww_findings_make(struct ww_arena *mem, struct ww_report *io)
+{
+	struct findings s = {.mem = mem, .r = io};
+	const struct ww_loss *loss = &io->facts->loss;
+
+	add_rows(&s);
+	add_cpu_wait(&s);
+	if (s.list.n)
+		qsort(s.list.v, s.list.n, sizeof(*s.list.v), most_first);
+	s.list.n = WW_MIN(s.list.n, MAX_FINDINGS);
+	if (loss->lost_events || loss->bad_packets)
+		add(&s, 0, ww_arena_printf(mem, "%" PRIu64 " events were lost and %" PRIu64 " packets are damaged: what "
+					   "overlaps the gaps is uncertain.", loss->lost_events, loss->bad_packets));
+	io->findings = WW_ARENA_ARRAY(mem, struct ww_finding, s.list.n + 1);
+	if (s.list.n)
+		memcpy(io->findings, s.list.v, s.list.n * sizeof(*s.list.v));
+	io->nfindings = (uint32_t)s.list.n;
+	ww_vec_free(&s.list);
+}

@@ -1,0 +1,296 @@
+/* names.c - facts in words. */
+#include "analysis/names.h"
+#include "base/units.h"
+
+const char *ww_name_comm(const struct ww_facts *f, uint32_t thread)
+{
+	return thread < f->thread.n ? ww_facts_str(f, f->thread.comm[thread]) : "";
+}
+
+int32_t ww_name_tid(const struct ww_facts *f, uint32_t thread)
+{
+	return thread < f->thread.n ? f->thread.tid[thread] : -1;
+}
+
+const char *ww_name_thread(struct ww_arena *mem, const struct ww_facts *f, uint32_t thread)
+{
+	if (thread >= f->thread.n)
+		return "";
+	if (f->thread.flags[thread] & WW_TF_IDLE)
+		return "idle CPU";
+	const char *comm = ww_name_comm(f, thread);
+	return ww_arena_printf(mem, "%s (%d)", *comm ? comm : "?", f->thread.tid[thread]);
+}
+
+const char *ww_name_file(const struct ww_facts *f, uint32_t file)
+{
+	if (file >= f->file.n)
+		return "";
+	const char *name = ww_facts_str(f, f->file.name[file]);
+	if (*name)
+		return name;
+	return f->file.kind[file] == WW_FK_UNKNOWN ? "" : ww_file_kind_name(f->file.kind[file]);
+}
+
+const char *ww_name_syscall_only(const struct ww_facts *f, uint32_t syscall)
+{
+	if (syscall >= f->syscall.n)
+		return NULL;
+	const char *name = ww_facts_str(f, f->syscall.name[syscall]);
+	return *name ? name : NULL;
+}
+
+const char *ww_name_syscall(struct ww_arena *mem, const struct ww_facts *f, uint32_t syscall)
+{
+	const char *name = ww_name_syscall_only(f, syscall);
+
+	if (!name && syscall < f->syscall.n && f->syscall.number[syscall] >= 0)
+		return ww_arena_printf(mem, "system call %d", f->syscall.number[syscall]);
+	if (!name || f->syscall.fd[syscall] < 0)
+		return name;
+	const char *file = ww_name_file(f, f->syscall.file[syscall]);
+	return ww_arena_printf(mem, "%s(%d%s%s)", name, f->syscall.fd[syscall], *file ? " " : "", file);
+}
+
+const char *ww_name_device(struct ww_arena *mem, const struct ww_facts *f, uint32_t dev)
+{
+	for (uint32_t i = 0; i < f->device.n; i++)
+		if (f->device.dev[i] == dev && *ww_facts_str(f, f->device.name[i]))
+			return ww_facts_str(f, f->device.name[i]);
+	/* the kernel's internal numbering: 12 bits major, 20 bits minor */
+	return dev ? ww_arena_printf(mem, "device %u:%u", dev >> 20, dev & 0xfffff) : "disk";
+}
+
+const char *ww_name_block(struct ww_arena *mem, const struct ww_facts *f, uint32_t io)
+{
+	static const char *const op[] = {"read", "write", "flush", "discard"};
+	char size[24];
+
+	if (io >= f->block_io.n)
+		return "";
+	const struct ww_block_io b = ww_block_io_get(f, io);
+	const char *dev = ww_name_device(mem, f, b.dev);
+	const char *what = op[b.write & 3];
+	if (!b.bytes)
+		return ww_arena_printf(mem, "%s %s", dev, what);
+	return ww_arena_printf(mem, "%s %s %s, sector %" PRIu64, dev, what,
+			       ww_bytes_format(b.bytes, size, sizeof(size)), b.sector);
+}
+
+uint32_t ww_wait_peer(const struct ww_facts *f, uint32_t state)
+{
+	uint32_t w = f->state.wakeup[state], peer;
+
+	if (f->state.state[state] != WW_ST_BLOCKED || w >= f->wakeup.n)
+		return WW_NONE;
+	switch (f->wakeup.kind[w]) {
+	case WW_WK_THREAD:
+	case WW_WK_PACKET:
+	case WW_WK_WORK:
+	case WW_WK_IPI:
+	case WW_WK_SIGNAL:
+		peer = f->wakeup.waker[w];
+		break;
+	default:
+		return WW_NONE;
+	}
+	return peer == f->state.thread[state] || peer >= f->thread.n ? WW_NONE : peer;
+}
+
+/* a, then b behind `sep` when both are there. */
+static const char *join(struct ww_arena *mem, const char *a, const char *sep, const char *b)
+{
+	if (!*a)
+		return b;
+	return *b ? ww_arena_printf(mem, "%s%s%s", a, sep, b) : a;
+}
+
+static const char *from_peer(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
+			     const char *what, uint32_t peer)
+{
+	const char *name = ww_name_thread(mem, f, peer);
+	const char *sc = ww_name_syscall_only(f, s->syscall);
+
+	if (!*name)
+		return what;
+	/* Who makes room for a writer is a reader: "from" would mislead. */
+	bool writes = sc && (strstr(sc, "write") || strstr(sc, "send"));
+	const char *link = *what ? (writes ? ", reader " : ", from ") : (writes ? "reader " : "from ");
+	return ww_arena_printf(mem, "%s%s%s", what, link, name);
+}
+
+static const char *name_disk(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
+			     uint32_t peer, bool exact)
+{
+	uint32_t w = s->wakeup, io = WW_NONE, file = s->file;
+	const char *dev = "", *words;
+
+	if (w < f->wakeup.n && f->wakeup.kind[w] == WW_WK_BLOCK)
+		io = f->wakeup.fact[w];
+	if (file == WW_NONE && io < f->block_io.n)
+		file = f->block_io.file[io];
+	if (file == WW_NONE && s->fault < f->fault.n)
+		file = f->fault.file[s->fault];
+	if (io < f->block_io.n)
+		dev = exact ? ww_name_block(mem, f, io) : ww_name_device(mem, f, f->block_io.dev[io]);
+	words = join(mem, ww_name_file(f, file), " on ", dev);
+	const char *who = ww_name_thread(mem, f, peer);
+	return join(mem, words, *words ? ", through " : "through ", who);
+}
+
+static const char *name_fault(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
+			      bool exact)
+{
+	uint32_t file = s->fault < f->fault.n ? f->fault.file[s->fault] : s->file;
+	const char *name = ww_name_file(f, file);
+
+	if (!*name)
+		name = file == WW_NONE && s->fault < f->fault.n && !f->fault.major[s->fault] ? "anonymous memory" : "";
+	if (exact && s->fault < f->fault.n && file != WW_NONE)
+		return ww_arena_printf(mem, "%s + %#" PRIx64, name, f->fault.offset[s->fault]);
+	if (exact && s->fault < f->fault.n && f->fault.address[s->fault])
+		return ww_arena_printf(mem, "%s%saddress %#" PRIx64, name, *name ? ", " : "",
+				       f->fault.address[s->fault]);
+	return name;
+}
+
+static const char *name_timer(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s)
+{
+	const char *sc = ww_name_syscall_only(f, s->syscall), *file = ww_name_file(f, s->file);
+
+	if (sc && strstr(sc, "nanosleep"))
+		return "sleep";
+	if (*file)
+		return file;
+	return sc ? ww_arena_printf(mem, "timeout of %s", sc) : "";
+}
+
+static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
+				uint32_t peer, bool exact)
+{
+	const char *words = ww_facts_str(f, s->detail);
+	const char *other = ww_name_thread(mem, f, s->other);
+
+	switch (s->cause) {
+	case WW_CA_DISK:
+	case WW_CA_RECLAIM:
+		return name_disk(mem, f, s, peer, exact);
+	case WW_CA_FAULT:
+		return name_fault(mem, f, s, exact);
+	case WW_CA_TIMER:
+		return name_timer(mem, f, s);
+	case WW_CA_FUTEX:
+	case WW_CA_LOCK:
+		if (s->object)
+			words = join(mem, ww_arena_printf(mem, "%#" PRIx64, s->object), " ", words);
+		if (*other)
+			return join(mem, words, ", held by ", other);
+		return join(mem, words, ", woken by ", ww_name_thread(mem, f, peer));
+	case WW_CA_CHILD:
+		return *other ? other : ww_name_thread(mem, f, peer);
+	case WW_CA_UNKNOWN:
+	case WW_CA_NONE:
+	case WW_CA_WORK:
+	case WW_CA_SIGNAL:
+		words = join(mem, ww_name_file(f, s->file), " ", words);
+		return join(mem, words, *words ? ", woken by " : "woken by ", ww_name_thread(mem, f, peer));
+	default:
+		return from_peer(mem, f, s, join(mem, ww_name_file(f, s->file), " ", words), peer);
+	}
+}
+
+const char *ww_name_state(struct ww_arena *mem, const struct ww_facts *f, uint32_t state, bool exact)
+{
+	const struct ww_state s = ww_state_get(f, state);
+	const char *words = ww_facts_str(f, s.detail), *other = ww_name_thread(mem, f, s.other);
+
+	switch (s.state) {
+	case WW_ST_BLOCKED:
+		return name_blocked(mem, f, &s, ww_wait_peer(f, state), exact);
+	case WW_ST_RUNNING_KERNEL:
+		if (s.syscall != WW_NONE) {
+			const char *name = exact ? ww_name_syscall(mem, f, s.syscall)
+						 : ww_name_syscall_only(f, s.syscall);
+			return name ? name : "system call";
+		}
+		if (s.fault != WW_NONE)
+			return join(mem, "page fault", " ", name_fault(mem, f, &s, exact));
+		return words;
+	case WW_ST_PREEMPTED:
+		return *other ? join(mem, "by ", "", other) : words;
+	case WW_ST_RUNQUEUE:
+		return *other ? join(mem, "behind ", "", other) : words;
+	default:
+		return words;
+	}
+}
+
+static const char *name_timer_fact(struct ww_arena *mem, const struct ww_facts *f, uint32_t timer, const char *name)
+{
+	if (timer < f->timer.n && *ww_facts_str(f, f->timer.name[timer]))
+		name = ww_facts_str(f, f->timer.name[timer]);
+	return *name ? name : "timer";
+}
+
+static const char *name_packet(struct ww_arena *mem, const struct ww_facts *f, uint32_t packet)
+{
+	if (packet >= f->packet.n)
+		return "";
+	const struct ww_packet p = ww_packet_get(f, packet);
+	const char *proto = p.proto == 6 ? "TCP" : p.proto == 17 ? "UDP" : p.proto == 1 ? "ICMP" : "packet";
+	const char *ifname = ww_facts_str(f, p.ifname);
+
+	if (!p.family)
+		return ww_arena_printf(mem, "packet%s%s", *ifname ? " on " : "", ifname);
+	if (p.family == 4)
+		return ww_arena_printf(mem, "%s %u.%u.%u.%u:%u -> %u.%u.%u.%u:%u%s%s", proto,
+				       (unsigned)(p.saddr_lo >> 24 & 255), (unsigned)(p.saddr_lo >> 16 & 255),
+				       (unsigned)(p.saddr_lo >> 8 & 255), (unsigned)(p.saddr_lo & 255), p.sport,
+				       (unsigned)(p.daddr_lo >> 24 & 255), (unsigned)(p.daddr_lo >> 16 & 255),
+				       (unsigned)(p.daddr_lo >> 8 & 255), (unsigned)(p.daddr_lo & 255), p.dport,
+				       *ifname ? " on " : "", ifname);
+	return ww_arena_printf(mem, "%s port %u -> port %u%s%s", proto, p.sport, p.dport, *ifname ? " on " : "",
+			       ifname);
+}
+
+struct ww_woken ww_name_woken(struct ww_arena *mem, const struct ww_facts *f, uint32_t wakeup)
+{
+	struct ww_woken r = {.kind = WW_WK_UNKNOWN, .thread = WW_NONE, .name = "", .in = ""};
+
+	if (wakeup >= f->wakeup.n)
+		return r;
+	const struct ww_wakeup w = ww_wakeup_get(f, wakeup);
+	const char *name = ww_facts_str(f, w.name), *sc;
+	r.kind = w.kind;
+	r.certainty = w.certainty;
+	r.thread = w.waker < f->thread.n ? w.waker : WW_NONE;
+	r.name = name;
+	switch (w.kind) {
+	case WW_WK_THREAD:
+		sc = ww_name_syscall(mem, f, w.syscall);
+		r.in = sc ? sc : "";
+		break;
+	case WW_WK_IRQ:
+		r.name = ww_arena_printf(mem, "IRQ %d%s%s", w.vector, *name ? " " : "", name);
+		break;
+	case WW_WK_SOFTIRQ:
+		r.name = ww_arena_printf(mem, "softirq %s", *name ? name : "?");
+		break;
+	case WW_WK_TIMER:
+		r.name = name_timer_fact(mem, f, w.fact, name);
+		break;
+	case WW_WK_BLOCK:
+		r.name = ww_name_block(mem, f, w.fact);
+		break;
+	case WW_WK_PACKET:
+		r.name = name_packet(mem, f, w.fact);
+		break;
+	case WW_WK_WORK:
+		if (!*name && w.fact < f->work.n)
+			r.name = ww_facts_str(f, f->work.name[w.fact]);
+		break;
+	default:
+		break;
+	}
+	return r;
+}

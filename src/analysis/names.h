@@ -1,0 +1,30 @@
+/* names.h - facts in words: "producer (203)", "read(3 /tmp/f)", "vda read 64 KiB, sector 8".
+ *
+ * in     facts   sealed; indexes may be WW_NONE, what then is unknown is "" or left out
+ * out    strings in `mem` or in the facts, never NULL unless said
+ * owner  mem; valid until it is reset
+ */
+#ifndef WW_NAMES_H
+#define WW_NAMES_H
+
+#include "analysis/chain.h"
+
+const char *ww_name_comm(const struct ww_facts *f, uint32_t thread);
+int32_t ww_name_tid(const struct ww_facts *f, uint32_t thread); /* -1 none */
+const char *ww_name_thread(struct ww_arena *mem, const struct ww_facts *f, uint32_t thread);
+const char *ww_name_file(const struct ww_facts *f, uint32_t file);
+/* "read(3 /tmp/f)", "nanosleep"; NULL when the call is not known. */
+const char *ww_name_syscall(struct ww_arena *mem, const struct ww_facts *f, uint32_t syscall);
+/* Only the call's name; NULL when not known. */
+const char *ww_name_syscall_only(const struct ww_facts *f, uint32_t syscall);
+const char *ww_name_device(struct ww_arena *mem, const struct ww_facts *f, uint32_t dev);
+const char *ww_name_block(struct ww_arena *mem, const struct ww_facts *f, uint32_t io);
+
+/* What a state row is about, without its state and cause. `exact` adds what differs between waits of
+ * the same kind (offset of the fault, sector); without it equal kinds of waits have equal words. */
+const char *ww_name_state(struct ww_arena *mem, const struct ww_facts *f, uint32_t state, bool exact);
+/* The thread whose doing ended the wait, when it is another one; WW_NONE. */
+uint32_t ww_wait_peer(const struct ww_facts *f, uint32_t state);
+struct ww_woken ww_name_woken(struct ww_arena *mem, const struct ww_facts *f, uint32_t wakeup);
+
+#endif

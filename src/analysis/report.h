@@ -1,0 +1,79 @@
+/* report.h - where the wall time of a thread went, its waits, and what is worth looking at.
+ *
+ *   struct ww_arena mem; struct ww_report r;
+ *   ww_report_make(&mem, facts, &query, &opts, &r, &err);   ... ww_report_text / ww_report_json (src/view)
+ *
+ * in     facts  sealed, must outlive the report
+ * out    breakdown rows sum to wall_ns exactly: what no state covers is a row `unknown`
+ * owner  mem
+ * error  -WW_ENOTHREAD
+ */
+#ifndef WW_REPORT_H
+#define WW_REPORT_H
+
+#include "analysis/chain.h"
+#include "analysis/target.h"
+
+struct ww_breakdown_row {
+	uint8_t state, cause;
+	const char *syscall; /* "fsync", "" none */
+	const char *detail;
+	int64_t ns, max_ns, uncertain_ns;
+	uint32_t count;      /* intervals */
+};
+
+/* Down to the bottom of the chains: what the thread in the end waited for. */
+struct ww_blame_row {
+	uint32_t thread;     /* WW_NONE: a device, a timer, the network or unknown */
+	uint8_t state, cause;
+	const char *detail;
+	int64_t ns;
+	uint32_t count;
+};
+
+struct ww_thread_report {
+	uint32_t thread;
+	int64_t from_ts_ns, to_ts_ns, wall_ns;
+	int64_t by_state_ns[WW_ST_N]; /* sums to wall_ns */
+	struct ww_breakdown_row *rows; /* longest first */
+	uint32_t nrows;
+	struct ww_link *waits;  /* blocked intervals >= min_dur, by time; chains as opts say */
+	uint32_t nwaits;
+	uint32_t nwaits_all;    /* before min_dur and top */
+	struct ww_blame_row *blame;    /* longest first; sums to the duration of `waits` that have chains */
+	uint32_t nblame;
+};
+
+struct ww_finding {
+	int64_t ns;          /* how much time it is about */
+	const char *text;    /* one sentence */
+};
+
+struct ww_report {
+	const struct ww_facts *facts;
+	struct ww_target target;
+	struct ww_thread_report main;
+	struct ww_thread_report *family; /* other threads of the process and descendants, by start */
+	uint32_t nfamily;
+	struct ww_finding *findings;
+	uint32_t nfindings;
+};
+
+struct ww_report_opts {
+	bool waits;         /* collect waits and chains of the target */
+	bool family_waits;  /* and of its family */
+};
+
+/* query: min_dur_ns and top choose the waits (top: the longest), max_depth bounds the chains. */
+int ww_report_make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q,
+		   const struct ww_report_opts *opts, struct ww_report *ret, struct ww_err *err);
+
+/* Parts of it, for other analyses and tests. */
+void ww_breakdown_make(struct ww_arena *mem, const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns,
+		       int64_t to_ts_ns, struct ww_thread_report *ret);
+void ww_waits_make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q,
+		   struct ww_chain_opts *copts, struct ww_thread_report *io);
+void ww_blame_make(struct ww_arena *mem, const struct ww_facts *f, struct ww_thread_report *io);
+void ww_findings_make(struct ww_arena *mem, struct ww_report *io);
+
+#endif

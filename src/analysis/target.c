@@ -1,0 +1,149 @@
+/* target.c - finds the thread that a question is about. */
+#include "analysis/target.h"
+#include "base/vec.h"
+
+bool ww_thread_range(const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns,
+		     int64_t *ret_from, int64_t *ret_to)
+{
+	int64_t from = WW_MAX(WW_MAX(from_ts_ns, f->begin_ts_ns), f->thread.start_ts_ns[thread]);
+	int64_t to = WW_MIN(WW_MIN(to_ts_ns, f->end_ts_ns), f->thread.end_ts_ns[thread]);
+
+	if (thread == f->target && f->target_end_ts_ns > f->target_begin_ts_ns) {
+		from = WW_MAX(from, f->target_begin_ts_ns);
+		to = WW_MIN(to, f->target_end_ts_ns);
+	}
+	if (from >= to)
+		return false;
+	*ret_from = from;
+	*ret_to = to;
+	return true;
+}
+
+/* Time on a CPU of every thread in the range. */
+static int64_t *running_times(const struct ww_facts *f, const struct ww_query *q)
+{
+	int64_t *ns = ww_xcalloc((size_t)f->thread.n + 1, sizeof(*ns));
+
+	for (uint32_t i = 0; i < f->run.n; i++) {
+		int64_t from = WW_MAX(f->run.start_ts_ns[i], q->from_ts_ns);
+		int64_t to = WW_MIN(f->run.start_ts_ns[i] + f->run.dur_ns[i], q->to_ts_ns);
+		if (f->run.thread[i] < f->thread.n && to > from)
+			ns[f->run.thread[i]] += to - from;
+	}
+	return ns;
+}
+
+static bool matches(const struct ww_facts *f, const struct ww_query *q, uint32_t t)
+{
+	if (q->tid >= 0 && f->thread.tid[t] != q->tid)
+		return false;
+	if (q->pid >= 0 && f->thread.pid[t] != q->pid)
+		return false;
+	if (q->comm && strcmp(ww_facts_str(f, f->thread.comm[t]), q->comm))
+		return false;
+	return true;
+}
+
+/* The longest-running match; of a process its main thread wins. */
+static uint32_t find_asked(const struct ww_facts *f, const struct ww_query *q, const int64_t *running)
+{
+	uint32_t best = WW_NONE;
+	int64_t a, b;
+
+	for (uint32_t t = 0; t < f->thread.n; t++) {
+		if (!matches(f, q, t) || !ww_thread_range(f, t, q->from_ts_ns, q->to_ts_ns, &a, &b))
+			continue;
+		if (q->tid < 0 && q->pid >= 0 && f->thread.tid[t] == q->pid)
+			return t;
+		if (best == WW_NONE || running[t] > running[best])
+			best = t;
+	}
+	return best;
+}
+
+static uint32_t find_workload(const struct ww_facts *f, const struct ww_query *q, int64_t *running)
+{
+	const uint32_t never = WW_TF_IDLE | WW_TF_KERNEL | WW_TF_RECORDER;
+	uint32_t best = WW_NONE;
+	bool best_born = false;
+	int64_t a, b;
+
+	/* Children are numbered after their parents, so one backward pass sums whole trees. The tree
+	 * ends where the trace did not see the fork: a shell is not its later commands. */
+	for (uint32_t t = f->thread.n; t-- > 0;) {
+		uint32_t p = f->thread.parent[t];
+		if (p < t && (f->thread.flags[p] & WW_TF_FORKED))
+			running[p] += running[t];
+	}
+	for (uint32_t t = 0; t < f->thread.n; t++) {
+		if ((f->thread.flags[t] & never) || f->thread.tid[t] <= 0 ||
+		    !ww_thread_range(f, t, q->from_ts_ns, q->to_ts_ns, &a, &b))
+			continue;
+		bool born = f->thread.flags[t] & WW_TF_FORKED;
+		if (best == WW_NONE || (born && !best_born) || (born == best_born && running[t] > running[best])) {
+			best = t;
+			best_born = born;
+		}
+	}
+	return best;
+}
+
+int ww_target_find(const struct ww_facts *f, const struct ww_query *q, struct ww_target *ret, struct ww_err *err)
+{
+	bool asked = q->tid >= 0 || q->pid >= 0 || q->comm;
+	struct ww_target t = {.thread = WW_NONE, .why = "as asked"};
+	int64_t *running = NULL;
+
+	if (!asked && f->target < f->thread.n &&
+	    ww_thread_range(f, f->target, q->from_ts_ns, q->to_ts_ns, &t.from_ts_ns, &t.to_ts_ns)) {
+		t.thread = f->target;
+		t.why = "the recorded command";
+		*ret = t;
+		return 0;
+	}
+	running = running_times(f, q);
+	t.thread = asked ? find_asked(f, q, running) : find_workload(f, q, running);
+	free(running);
+	if (t.thread == WW_NONE) {
+		ww_err_set(err, WW_ENOTHREAD, f->host.trace_path, WW_ERR_NO_OFFSET,
+			   asked ? "no thread of this tid, pid or name lives in this time range"
+				 : "the trace has no user-space thread in this time range");
+		return ww_err_hint(err, "`whywait report --threads` lists threads; check --from and --to");
+	}
+	if (!asked)
+		t.why = f->thread.flags[t.thread] & WW_TF_FORKED
+				? "chosen: of the threads that began in the trace, it and its children ran longest"
+				: "chosen: the thread that ran longest";
+	ww_thread_range(f, t.thread, q->from_ts_ns, q->to_ts_ns, &t.from_ts_ns, &t.to_ts_ns);
+	*ret = t;
+	return 0;
+}
+
+static bool descends(const struct ww_facts *f, uint32_t t, uint32_t root)
+{
+	for (int hops = 0; t < f->thread.n && hops < 64; hops++, t = f->thread.parent[t])
+		if (t == root)
+			return true;
+	return false;
+}
+
+void ww_target_family(struct ww_arena *mem, const struct ww_facts *f, const struct ww_target *t,
+		      uint32_t **ret_threads, uint32_t *ret_n)
+{
+	int32_t pid = f->thread.pid[t->thread];
+	uint32_t *list = WW_ARENA_ARRAY(mem, uint32_t, f->thread.n + 1), n = 0;
+	int64_t a, b;
+
+	for (uint32_t i = 0; i < f->thread.n; i++) {
+		if (i == t->thread || (f->thread.flags[i] & (WW_TF_IDLE | WW_TF_RECORDER)))
+			continue;
+		bool same = pid >= 0 && f->thread.pid[i] == pid;
+		bool ours = t->thread == f->target && (f->thread.flags[i] & WW_TF_TARGET);
+		if (!same && !ours && !descends(f, i, t->thread))
+			continue;
+		if (ww_thread_range(f, i, t->from_ts_ns, t->to_ts_ns, &a, &b))
+			list[n++] = i;
+	}
+	*ret_threads = list;
+	*ret_n = n;
+}

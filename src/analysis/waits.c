@@ -1,0 +1,152 @@
+/* waits.c - the blocked intervals of a thread with their chains, and what the chains end in. */
+#include "analysis/names.h"
+#include "analysis/report.h"
+#include "base/u64map.h"
+#include "base/vec.h"
+
+struct wait_ref {
+	uint32_t row;
+	int64_t from, to;
+};
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct wait_ref *x = a, *y = b;
+	int64_t dx = x->to - x->from, dy = y->to - y->from;
+
+	if (dx != dy)
+		return dx < dy ? 1 : -1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static int earliest_first(const void *a, const void *b)
+{
+	const struct wait_ref *x = a, *y = b;
+
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+void ww_waits_make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q,
+		   struct ww_chain_opts *copts, struct ww_thread_report *io)
+{
+	WW_VEC(struct wait_ref) refs = {0};
+	uint32_t first, n;
+
+	ww_facts_states(f, io->thread, io->from_ts_ns, io->to_ts_ns, &first, &n);
+	for (uint32_t i = first; i < first + n; i++) {
+		if (f->state.state[i] != WW_ST_BLOCKED)
+			continue;
+		int64_t from = WW_MAX(f->state.start_ts_ns[i], io->from_ts_ns);
+		int64_t to = WW_MIN(f->state.start_ts_ns[i] + f->state.dur_ns[i], io->to_ts_ns);
+		if (to <= from)
+			continue;
+		io->nwaits_all++;
+		if (to - from >= q->min_dur_ns)
+			*ww_vec_push(&refs) = (struct wait_ref){i, from, to};
+	}
+	if (refs.n) /* the budget of chain links goes to the longest waits first */
+		qsort(refs.v, refs.n, sizeof(*refs.v), longest_first);
+	if (q->top && refs.n > q->top)
+		refs.n = q->top;
+	struct ww_link *links = WW_ARENA_ARRAY(mem, struct ww_link, refs.n + 1);
+	struct ww_link *by_row = WW_ARENA_ARRAY(mem, struct ww_link, refs.n + 1);
+	struct ww_u64map at = {0};
+	for (size_t i = 0; i < refs.n; i++) {
+		ww_chain_expand(mem, f, copts, refs.v[i].row, refs.v[i].from, refs.v[i].to, &by_row[i]);
+		ww_u64map_put(&at, refs.v[i].row, i);
+	}
+	if (refs.n)
+		qsort(refs.v, refs.n, sizeof(*refs.v), earliest_first);
+	for (size_t i = 0; i < refs.n; i++)
+		links[i] = by_row[*ww_u64map_find(&at, refs.v[i].row)];
+	io->waits = links;
+	io->nwaits = (uint32_t)refs.n;
+	ww_u64map_release(&at);
+	ww_vec_free(&refs);
+}
+
+/* ---- the bottom of the chains ---- */
+
+struct blame {
+	struct ww_arena *mem;
+	const struct ww_facts *f;
+	struct ww_u64map map;
+	WW_VEC(struct ww_blame_row) rows;
+};
+
+static const char *leaf_detail(struct blame *b, const struct ww_link *l)
+{
+	/* Without what differs from one time to the next, so that equal things add up. */
+	if (l->row != WW_NONE)
+		return ww_name_state(b->mem, b->f, l->row, false);
+	if (l->state == WW_ST_BLOCKED && l->cause == WW_CA_DISK) {
+		size_t n = strcspn(l->detail, " ");
+		return ww_arena_strndup(b->mem, l->detail, n);
+	}
+	return l->detail;
+}
+
+static void blame_leaf(struct blame *b, const struct ww_link *l)
+{
+	const char *detail = leaf_detail(b, l);
+	uint64_t h = ww_hash_mix(l->thread, l->state | (uint64_t)l->cause << 8);
+
+	for (const char *p = detail; *p; p++)
+		h = ww_hash_mix(h, (unsigned char)*p);
+	for (;; h++) {
+		bool fresh = false;
+		uint64_t *at = ww_u64map_get(&b->map, h, b->rows.n, &fresh);
+		struct ww_blame_row *r;
+		if (fresh) {
+			r = ww_vec_push(&b->rows);
+			r->thread = l->thread;
+			r->state = l->state;
+			r->cause = l->cause;
+			r->detail = detail;
+		} else {
+			r = &b->rows.v[*at];
+			if (r->thread != l->thread || r->state != l->state || r->cause != l->cause ||
+			    strcmp(r->detail, detail))
+				continue;
+		}
+		r->ns += l->dur_ns;
+		r->count++;
+		return;
+	}
+}
+
+static void blame_link(struct blame *b, const struct ww_link *l)
+{
+	if (!l->nchain) {
+		blame_leaf(b, l);
+		return;
+	}
+	for (uint32_t i = 0; i < l->nchain; i++)
+		blame_link(b, &l->chain[i]);
+}
+
+static int most_first(const void *a, const void *b)
+{
+	const struct ww_blame_row *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return strcmp(x->detail, y->detail);
+}
+
+void ww_blame_make(struct ww_arena *mem, const struct ww_facts *f, struct ww_thread_report *io)
+{
+	struct blame b = {.mem = mem, .f = f};
+
+	for (uint32_t i = 0; i < io->nwaits; i++)
+		if (io->waits[i].nchain)
+			blame_link(&b, &io->waits[i]);
+	if (b.rows.n)
+		qsort(b.rows.v, b.rows.n, sizeof(*b.rows.v), most_first);
+	io->blame = WW_ARENA_ARRAY(mem, struct ww_blame_row, b.rows.n + 1);
+	if (b.rows.n)
+		memcpy(io->blame, b.rows.v, b.rows.n * sizeof(*b.rows.v));
+	io->nblame = (uint32_t)b.rows.n;
+	ww_u64map_release(&b.map);
+	ww_vec_free(&b.rows);
+}

@@ -1,0 +1,130 @@
+/* text.c - colours, times and words that the text views share. */
+#include "analysis/names.h"
+#include "base/units.h"
+#include "view/text.h"
+
+static const char *const paints[] = {
+	[WW_P_BOLD] = "\033[1m", [WW_P_DIM] = "\033[2m",    [WW_P_RUN] = "\033[32m",
+	[WW_P_WAIT] = "\033[31m", [WW_P_QUEUE] = "\033[33m", [WW_P_UNKNOWN] = "\033[35m",
+};
+
+const char *ww_paint_on(const struct ww_text *t, enum ww_paint p)
+{
+	return t->o->color && p != WW_P_NONE ? paints[p] : "";
+}
+
+const char *ww_paint_off(const struct ww_text *t, enum ww_paint p)
+{
+	return t->o->color && p != WW_P_NONE ? "\033[0m" : "";
+}
+
+enum ww_paint ww_paint_of(enum ww_state s)
+{
+	switch (s) {
+	case WW_ST_RUNNING_USER:
+	case WW_ST_RUNNING_KERNEL:
+		return WW_P_RUN;
+	case WW_ST_BLOCKED:
+		return WW_P_WAIT;
+	case WW_ST_UNKNOWN:
+		return WW_P_UNKNOWN;
+	default:
+		return WW_P_QUEUE;
+	}
+}
+
+/* A trace's strings may hold anything: what would steer a terminal is shown as '?'. */
+static const char *printable(struct ww_text *t, const char *s)
+{
+	const char *p = s;
+
+	while (*p && ((unsigned char)*p >= 32 && *p != 127))
+		p++;
+	if (!*p)
+		return s;
+	char *copy = ww_arena_strdup(&t->mem, s);
+	for (char *c = copy; *c; c++)
+		if ((unsigned char)*c < 32 || *c == 127)
+			*c = '?';
+	return copy;
+}
+
+const char *ww_text_fit(struct ww_text *t, const char *s, size_t width)
+{
+	size_t n;
+
+	s = printable(t, s);
+	n = strlen(s);
+	if (t->o->verbose || n <= width)
+		return s;
+	if (width < 8)
+		return ww_arena_strndup(&t->mem, s, width);
+	size_t head = (width - 3) / 2, tail = width - 3 - head;
+	/* do not cut inside a UTF-8 sequence */
+	while (head && ((unsigned char)s[head] & 0xc0) == 0x80)
+		head--;
+	while (tail && ((unsigned char)s[n - tail] & 0xc0) == 0x80)
+		tail--;
+	return ww_arena_printf(&t->mem, "%.*s...%s", (int)head, s, s + n - tail);
+}
+
+const char *ww_text_at(struct ww_text *t, int64_t ts_ns)
+{
+	int64_t rel = ts_ns - t->f->begin_ts_ns;
+
+	return ww_arena_printf(&t->mem, "%c%" PRId64 ".%06" PRId64 " s", rel < 0 ? '-' : '+',
+			       (rel < 0 ? -rel : rel) / WW_NS_PER_S, (rel < 0 ? -rel : rel) % WW_NS_PER_S / 1000);
+}
+
+const char *ww_text_dur(struct ww_text *t, int64_t ns)
+{
+	char buf[24];
+
+	return ww_arena_strdup(&t->mem, ww_dur_format(ns, buf, sizeof(buf)));
+}
+
+const char *ww_text_state(struct ww_text *t, enum ww_state s, enum ww_cause c)
+{
+	static const char *const states[WW_ST_N] = {
+		[WW_ST_UNKNOWN] = "unknown",        [WW_ST_RUNNING_USER] = "running: user",
+		[WW_ST_RUNNING_KERNEL] = "running: kernel", [WW_ST_INTERRUPTED] = "interrupted",
+		[WW_ST_STOLEN] = "stolen by host",  [WW_ST_PREEMPTED] = "ready: preempted",
+		[WW_ST_RUNQUEUE] = "ready: no CPU yet", [WW_ST_THROTTLED] = "ready: throttled",
+		[WW_ST_STOPPED] = "stopped",
+	};
+
+	if (s == WW_ST_BLOCKED)
+		return ww_arena_printf(&t->mem, "blocked: %s",
+				       c == WW_CA_NONE ? "unknown" : c == WW_CA_FAULT ? "page fault" : ww_cause_name(c));
+	return s < WW_ST_N && states[s] ? states[s] : "unknown";
+}
+
+const char *ww_text_woken(struct ww_text *t, const struct ww_woken *w)
+{
+	const char *who = printable(t, ww_name_thread(&t->mem, t->f, w->thread)), *name = printable(t, w->name);
+
+	switch (w->kind) {
+	case WW_WK_THREAD:
+		return ww_arena_printf(&t->mem, "in context of %s%s%s", *who ? who : "an unknown thread",
+				       *w->in ? ", in RUNNING " : "", printable(t, w->in));
+	case WW_WK_BLOCK:
+		return ww_arena_printf(&t->mem, "by block completion: %s%s%s%s", name, *who ? " (submitted by " : "", who,
+				       *who ? ")" : "");
+	case WW_WK_TIMER:
+		return ww_arena_printf(&t->mem, "by timer %s%s%s%s", name, *who ? " (armed by " : "", who, *who ? ")" : "");
+	case WW_WK_PACKET:
+		return ww_arena_printf(&t->mem, "by packet %s%s%s%s", name, *who ? " (sent by " : "", who, *who ? ")" : "");
+	case WW_WK_WORK:
+		return ww_arena_printf(&t->mem, "by deferred work %s%s%s%s", name, *who ? " (queued by " : "", who,
+				       *who ? ")" : "");
+	case WW_WK_IRQ:
+	case WW_WK_SOFTIRQ:
+		return ww_arena_printf(&t->mem, "by %s", *name ? name : ww_waker_name(w->kind));
+	case WW_WK_IPI:
+	case WW_WK_SIGNAL:
+		return ww_arena_printf(&t->mem, "by %s%s%s%s%s", ww_waker_name(w->kind), *name ? " " : "", name,
+				       *who ? " from " : "", who);
+	default:
+		return "";
+	}
+}

@@ -1,0 +1,33 @@
+/* text.h - what the text views share: colours, times, lines that fit. Private to src/view. */
+#ifndef WW_TEXT_H
+#define WW_TEXT_H
+
+#include "view/view.h"
+
+enum ww_paint { WW_P_NONE, WW_P_BOLD, WW_P_DIM, WW_P_RUN, WW_P_WAIT, WW_P_QUEUE, WW_P_UNKNOWN };
+
+struct ww_text {
+	FILE *out;
+	const struct ww_facts *f;
+	const struct ww_text_opts *o;
+	struct ww_arena mem; /* for words made while printing */
+};
+
+const char *ww_paint_on(const struct ww_text *t, enum ww_paint p);
+const char *ww_paint_off(const struct ww_text *t, enum ww_paint p);
+enum ww_paint ww_paint_of(enum ww_state s);
+
+/* Words cut in the middle to `width` columns ("/usr/sh...lib.so"); not cut when verbose. */
+const char *ww_text_fit(struct ww_text *t, const char *s, size_t width);
+/* "+0.102345 s" after the begin of the trace. */
+const char *ww_text_at(struct ww_text *t, int64_t ts_ns);
+const char *ww_text_dur(struct ww_text *t, int64_t ns);
+/* "waiting for the disk", "running in user space": state and cause for a person. */
+const char *ww_text_state(struct ww_text *t, enum ww_state s, enum ww_cause c);
+/* "by producer (203), in write(4 pipe)"; "" unknown. */
+const char *ww_text_woken(struct ww_text *t, const struct ww_woken *w);
+
+/* One wait with its tree, `indent` columns in. */
+void ww_text_wait(struct ww_text *t, const struct ww_link *wait, unsigned indent);
+
+#endif

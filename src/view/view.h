@@ -1,0 +1,26 @@
+/* view.h - prints results to the stream it is given; opens no files, knows no command line. */
+#ifndef WW_VIEW_H
+#define WW_VIEW_H
+
+#include <stdio.h>
+
+#include "analysis/report.h"
+
+struct ww_text_opts {
+	bool color;
+	uint32_t width;      /* columns, 100 */
+	uint32_t top;        /* longest waits shown; 0 all */
+	uint32_t depth;      /* of printed chains; 0 no limit */
+	int64_t min_dur_ns;  /* of printed waits */
+	bool family;         /* threads and children in full */
+	bool verbose;        /* nothing is grouped or left out */
+};
+
+void ww_report_text(FILE *out, const struct ww_report *r, const struct ww_text_opts *o);
+/* Every wait of the target in time order, each with its tree. */
+void ww_tree_text(FILE *out, const struct ww_report *r, const struct ww_text_opts *o);
+/* docs/json.md; returns -1 when the stream had an error. */
+int ww_report_json(FILE *out, const struct ww_report *r, bool family);
+int ww_tree_json(FILE *out, const struct ww_report *r, bool family);
+
+#endif
