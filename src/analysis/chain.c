@@ -1,6 +1,7 @@
 /* chain.c - expands waits over what their wakers did; chain.h has the rule and an example. */
 #include "analysis/chain.h"
 #include "analysis/names.h"
+#include "base/units.h"
 #include "base/vec.h"
 
 /* The chain of one wait [at, end) while it is being laid: links are appended from left to right. */

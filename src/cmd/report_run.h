@@ -11,5 +11,7 @@
  *       out    the report; messages about failures go to stderr
  * out   WW_EXIT_DONE, WW_EXIT_PARTIAL (events lost, trace damaged) or WW_EXIT_FAILED */
 int ww_report_run(const struct ww_opts *opts, FILE *out);
+/* The same for the tree of every wait. */
+int ww_tree_run(const struct ww_opts *opts, FILE *out);
 
 #endif

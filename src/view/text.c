@@ -18,7 +18,7 @@ const char *ww_paint_off(const struct ww_text *t, enum ww_paint p)
 	return t->o->color && p != WW_P_NONE ? "\033[0m" : "";
 }
 
-enum ww_paint ww_paint_of(enum ww_state s)
+enum ww_paint ww_paint_of(enum ww_thread_state s)
 {
 	switch (s) {
 	case WW_ST_RUNNING_USER:
@@ -72,8 +72,10 @@ const char *ww_text_at(struct ww_text *t, int64_t ts_ns)
 {
 	int64_t rel = ts_ns - t->f->begin_ts_ns;
 
+	int64_t abs = rel < 0 ? -rel : rel;
+
 	return ww_arena_printf(&t->mem, "%c%" PRId64 ".%06" PRId64 " s", rel < 0 ? '-' : '+',
-			       (rel < 0 ? -rel : rel) / WW_NS_PER_S, (rel < 0 ? -rel : rel) % WW_NS_PER_S / 1000);
+			       (int64_t)(abs / WW_NS_PER_S), (int64_t)(abs % WW_NS_PER_S / 1000));
 }
 
 const char *ww_text_dur(struct ww_text *t, int64_t ns)
@@ -83,7 +85,7 @@ const char *ww_text_dur(struct ww_text *t, int64_t ns)
 	return ww_arena_strdup(&t->mem, ww_dur_format(ns, buf, sizeof(buf)));
 }
 
-const char *ww_text_state(struct ww_text *t, enum ww_state s, enum ww_cause c)
+const char *ww_text_state(struct ww_text *t, enum ww_thread_state s, enum ww_cause c)
 {
 	static const char *const states[WW_ST_N] = {
 		[WW_ST_UNKNOWN] = "unknown",        [WW_ST_RUNNING_USER] = "running: user",

@@ -15,7 +15,7 @@ struct ww_text {
 
 const char *ww_paint_on(const struct ww_text *t, enum ww_paint p);
 const char *ww_paint_off(const struct ww_text *t, enum ww_paint p);
-enum ww_paint ww_paint_of(enum ww_state s);
+enum ww_paint ww_paint_of(enum ww_thread_state s);
 
 /* Words cut in the middle to `width` columns ("/usr/sh...lib.so"); not cut when verbose. */
 const char *ww_text_fit(struct ww_text *t, const char *s, size_t width);
@@ -23,7 +23,7 @@ const char *ww_text_fit(struct ww_text *t, const char *s, size_t width);
 const char *ww_text_at(struct ww_text *t, int64_t ts_ns);
 const char *ww_text_dur(struct ww_text *t, int64_t ns);
 /* "waiting for the disk", "running in user space": state and cause for a person. */
-const char *ww_text_state(struct ww_text *t, enum ww_state s, enum ww_cause c);
+const char *ww_text_state(struct ww_text *t, enum ww_thread_state s, enum ww_cause c);
 /* "by producer (203), in write(4 pipe)"; "" unknown. */
 const char *ww_text_woken(struct ww_text *t, const struct ww_woken *w);
 

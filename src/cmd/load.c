@@ -1,0 +1,206 @@
+/* load.c - from a path to facts: open, model, notes about damage and loss, the time range. */
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "cmd/commands.h"
+#include "cmd/load.h"
+#include "model/model.h"
+
+struct progress {
+	struct timespec begin;
+	bool on, shown;
+};
+
+/* One line on a terminal, once reading has taken a second. */
+static bool show_progress(void *ctx, uint64_t events)
+{
+	struct progress *p = ctx;
+	struct timespec now;
+
+	if (!p->on)
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (now.tv_sec - p->begin.tv_sec < 1)
+		return false;
+	fprintf(stderr, "\rreading: %.1f million events ", (double)events / 1e6);
+	p->shown = true;
+	return false;
+}
+
+static void put_notes(const struct ww_trace *t, const struct ww_facts *f, const struct ww_opts *o)
+{
+	const struct ww_damage *damage;
+	uint32_t n = ww_trace_damage(t, &damage), shown = o->verbose ? n : WW_MIN(n, 3u);
+	char buf[1200];
+
+	if (o->quiet)
+		return;
+	for (uint32_t i = 0; i < shown; i++) {
+		ww_err_format(&damage[i].err, buf, sizeof(buf));
+		fprintf(stderr, "whywait: damaged: %s\n", buf);
+	}
+	if (shown < n)
+		fprintf(stderr, "whywait: damaged: %u more places (-v)\n", n - shown);
+	if (f->loss.lost_events)
+		fprintf(stderr, "whywait: %" PRIu64 " events were lost while recording; what overlaps the gaps is "
+				"uncertain\n", f->loss.lost_events);
+}
+
+static int model(const char *path, const struct ww_opts *o, struct ww_facts *f, struct ww_err *err)
+{
+	struct progress p = {.on = !o->quiet && isatty(STDERR_FILENO)};
+	struct ww_model_opts mo = {.progress = show_progress, .progress_ctx = &p};
+	struct ww_trace *t = NULL;
+	int rc = ww_trace_open(path, NULL, &t, err);
+
+	if (rc)
+		return rc;
+	clock_gettime(CLOCK_MONOTONIC, &p.begin);
+	rc = ww_model_run(t, &mo, f, err);
+	if (p.shown)
+		fputs("\r\033[K", stderr);
+	put_notes(t, f, o);
+	ww_trace_close(t);
+	return rc;
+}
+
+/* ---- --from and --to ---- */
+
+struct find_text {
+	const char *text;
+	bool found;
+};
+
+static void look_at_value(void *ctx, const char *name, const struct ww_value *v, const char *label, int base)
+{
+	struct find_text *s = ctx;
+
+	if (v->kind == WW_V_STR && v->len && memmem(v->p, v->len, s->text, strlen(s->text)))
+		s->found = true;
+	if (label && strstr(label, s->text))
+		s->found = true;
+}
+
+static void look_at_nothing(void *ctx, const char *name, bool array)
+{
+}
+
+static void look_at_end(void *ctx)
+{
+}
+
+/* Time of the first event whose name or a string of which has the text in it. */
+static int find_event_text(const char *path, const char *text, int64_t *ret, struct ww_err *err)
+{
+	const struct ww_visitor v = {look_at_nothing, look_at_end, look_at_value};
+	struct find_text s = {.text = text};
+	struct ww_trace *t = NULL;
+	struct ww_event ev;
+	int rc = ww_trace_open(path, NULL, &t, err);
+
+	if (rc)
+		return rc;
+	while (!s.found && (rc = ww_trace_next(t, &ev, err)) == 1) {
+		if (ev.cls == WW_CLS_GAP)
+			continue;
+		*ret = ev.ts_ns;
+		if (strstr(ww_trace_class(t, ev.cls)->name, text))
+			s.found = true;
+		else
+			ww_trace_visit(t, &ev, &v, &s, NULL);
+	}
+	ww_trace_close(t);
+	if (s.found)
+		return 0;
+	if (rc < 0)
+		return rc;
+	ww_err_set(err, WW_EUSAGE, path, WW_ERR_NO_OFFSET, "'%s' is no time and no event has this text", text);
+	return ww_err_hint(err, "Write +1.5s, seconds or ns since the epoch, or a text of an event.");
+}
+
+static int resolve_time(const char *path, const struct ww_facts *f, const char *s, int64_t *ret, struct ww_err *err)
+{
+	const int64_t offset = f->host.epoch_known ? f->host.clock_offset_ns : 0;
+	char *end;
+	int64_t ns;
+
+	if (*s == '+' && ww_dur_parse(s + 1, &ns)) {
+		*ret = f->begin_ts_ns + ns;
+		return 0;
+	}
+	errno = 0;
+	long long whole = strtoll(s, &end, 10);
+	if (end != s && !errno && whole >= 0) {
+		if (!*end && whole >= 1000000000000000LL) { /* ns since the epoch */
+			*ret = whole - offset;
+			return 0;
+		}
+		if (!*end || *end == '.') {
+			int64_t frac = 0;
+			if (*end == '.') {
+				int64_t unit = WW_NS_PER_S / 10;
+				for (end++; *end >= '0' && *end <= '9'; end++, unit /= 10)
+					frac += (*end - '0') * unit;
+			}
+			if (!*end && whole < 9000000000LL) {
+				*ret = whole * WW_NS_PER_S + frac - offset;
+				return 0;
+			}
+		}
+	}
+	return find_event_text(path, s, ret, err);
+}
+
+static int make_query(struct ww_loaded *l, const struct ww_opts *o, struct ww_err *err)
+{
+	struct ww_query *q = &l->query;
+	int rc;
+
+	*q = (struct ww_query){.tid = o->tid, .pid = o->pid, .comm = o->comm, .from_ts_ns = INT64_MIN,
+			       .to_ts_ns = INT64_MAX, .min_dur_ns = WW_MAX(o->min_dur_ns, 0),
+			       .max_depth = o->depth > 0 ? (uint32_t)o->depth : 0,
+			       .top = o->top > 0 ? (uint32_t)o->top : 0};
+	if (o->from && (rc = resolve_time(l->path, &l->facts, o->from, &q->from_ts_ns, err)))
+		return rc;
+	if (o->to && (rc = resolve_time(l->path, &l->facts, o->to, &q->to_ts_ns, err)))
+		return rc;
+	if (q->from_ts_ns >= q->to_ts_ns)
+		return ww_err_set(err, WW_EUSAGE, NULL, WW_ERR_NO_OFFSET, "--from is not before --to");
+	return 0;
+}
+
+int ww_load(const char *path, const struct ww_opts *opts, struct ww_loaded *ret)
+{
+	struct ww_err err = {0};
+	struct ww_loaded l = {.path = ww_xstrdup(path)};
+	int rc;
+
+	ww_facts_init(&l.facts);
+	rc = model(path, opts, &l.facts, &err);
+	if (!rc)
+		rc = make_query(&l, opts, &err);
+	if (rc) {
+		rc = ww_opts_fail(&err);
+		ww_load_release(&l);
+		return rc;
+	}
+	*ret = l;
+	return 0;
+}
+
+void ww_load_release(struct ww_loaded *l)
+{
+	ww_facts_release(&l->facts);
+	free(l->path);
+	l->path = NULL;
+}
+
+int ww_load_status(const struct ww_loaded *l)
+{
+	const struct ww_loss *loss = &l->facts.loss;
+
+	return loss->lost_events || loss->bad_packets ? WW_EXIT_PARTIAL : WW_EXIT_DONE;
+}

@@ -1,0 +1,24 @@
+/* load.h - opens a trace and makes facts of it, with progress, notes and messages for the person.
+ *
+ *   struct ww_loaded l;  int rc = ww_load(opts->traces[0], opts, &l);  if (rc) return rc;
+ *   ... l.facts, l.query ...   rc = ww_load_status(&l);  ww_load_release(&l);  return rc;
+ */
+#ifndef WW_LOAD_H
+#define WW_LOAD_H
+
+#include "analysis/analysis.h"
+#include "cmd/opts.h"
+
+struct ww_loaded {
+	struct ww_facts facts;
+	struct ww_query query; /* from opts; times resolved against this trace */
+	char *path;            /* the trace's path */
+};
+
+/* 0, or the exit status after the message was printed on stderr; then nothing is to be released. */
+int ww_load(const char *path, const struct ww_opts *opts, struct ww_loaded *ret);
+void ww_load_release(struct ww_loaded *l);
+/* WW_EXIT_DONE, or WW_EXIT_PARTIAL when events were lost or parts are damaged. */
+int ww_load_status(const struct ww_loaded *l);
+
+#endif

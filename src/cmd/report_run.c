@@ -1,0 +1,76 @@
+/* report_run.c - load, analyse, print: the report and the tree. */
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "cmd/load.h"
+#include "cmd/report_run.h"
+#include "view/view.h"
+
+#define TEXT_TOP 10 /* longest waits of the text report */
+
+static uint32_t columns(FILE *out)
+{
+	struct winsize w;
+
+	if (isatty(fileno(out)) && !ioctl(fileno(out), TIOCGWINSZ, &w) && w.ws_col >= 80)
+		return WW_MIN(w.ws_col, 200);
+	return 100;
+}
+
+static struct ww_text_opts text_opts(const struct ww_opts *o, FILE *out, uint32_t top)
+{
+	return (struct ww_text_opts){.color = ww_opts_color(o, out), .width = columns(out), .top = top,
+				     .min_dur_ns = WW_MAX(o->min_dur_ns, 0), .family = o->threads,
+				     .verbose = o->verbose > 0};
+}
+
+static int run(const struct ww_opts *opts, FILE *out, bool tree)
+{
+	struct ww_report_opts ro = {.waits = true, .family_waits = opts->threads};
+	struct ww_arena mem;
+	struct ww_report r;
+	struct ww_loaded l;
+	struct ww_err err = {0};
+	uint32_t top = 0;
+	int rc = ww_load(opts->traces[0], opts, &l), bad = 0;
+
+	if (rc)
+		return rc;
+	if (!tree && !opts->json) { /* the text's sums are of all waits; only what it lists is short */
+		top = opts->top >= 0 ? (uint32_t)opts->top : TEXT_TOP;
+		l.query.top = 0;
+		l.query.min_dur_ns = 0;
+	}
+	ww_arena_init(&mem);
+	rc = ww_report_make(&mem, &l.facts, &l.query, &ro, &r, &err);
+	if (rc) {
+		rc = ww_opts_fail(&err);
+	} else {
+		struct ww_text_opts to = text_opts(opts, out, top);
+		if (opts->json)
+			bad = tree ? ww_tree_json(out, &r, opts->threads) : ww_report_json(out, &r, opts->threads);
+		else if (tree)
+			ww_tree_text(out, &r, &to);
+		else
+			ww_report_text(out, &r, &to);
+		rc = ww_load_status(&l);
+	}
+	if (fflush(out) || ferror(out) || bad) {
+		fputs("whywait: the output could not be written\n", stderr);
+		rc = WW_EXIT_FAILED;
+	}
+	ww_arena_release(&mem);
+	ww_load_release(&l);
+	return rc;
+}
+
+int ww_report_run(const struct ww_opts *opts, FILE *out)
+{
+	return run(opts, out, false);
+}
+
+int ww_tree_run(const struct ww_opts *opts, FILE *out)
+{
+	return run(opts, out, true);
+}
