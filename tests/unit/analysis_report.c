@@ -1,0 +1,347 @@
+/* analysis_report.c - breakdown, chains and findings of facts that are laid by hand, so that the right
+ * answer is known from the picture:
+ *
+ *   time    0    10    20    30    40    50    60    70    80    90    100
+ *   A (1)   user | read pipe, blocked 10..60        |rq| user | fsync 70..90, disk | user
+ *   B (2)      user 5..20| nanosleep 20..40 |rq 40..42| user 42..60+ ...
+ *   disk vda                                               request queued 72, issued 74, done 90
+ */
+#include "../tap.h"
+
+#include "analysis/report.h"
+
+static uint32_t str(struct ww_facts *f, const char *s)
+{
+	return ww_strtab_intern_cstr(&f->strs, s);
+}
+
+static uint32_t add_thread(struct ww_facts *f, int32_t tid, int32_t pid, const char *comm, int64_t start, int64_t end,
+			   uint32_t parent, uint32_t flags)
+{
+	struct ww_thread t = {.tid = tid, .pid = pid, .vtid = -1, .comm = str(f, comm), .start_ts_ns = start,
+			      .end_ts_ns = end, .parent = parent, .process = WW_NONE, .flags = flags};
+	return ww_thread_push(f, &t);
+}
+
+static struct ww_state state(uint32_t t, int64_t start, int64_t end, enum ww_thread_state st, enum ww_cause ca)
+{
+	return (struct ww_state){.thread = t, .start_ts_ns = start, .dur_ns = end - start, .state = st, .cause = ca,
+				 .cpu = 0, .syscall = WW_NONE, .fault = WW_NONE, .wakeup = WW_NONE, .file = WW_NONE,
+				 .other = WW_NONE};
+}
+
+static void add(struct ww_facts *f, struct ww_state s)
+{
+	ww_state_push(f, &s);
+}
+
+static uint32_t add_syscall(struct ww_facts *f, uint32_t t, const char *name, int64_t start, int64_t end, int fd,
+			    uint32_t file)
+{
+	struct ww_syscall s = {.thread = t, .start_ts_ns = start, .dur_ns = end - start, .number = -1,
+			       .name = str(f, name), .fd = fd, .file = file, .known = 15};
+	return ww_syscall_push(f, &s);
+}
+
+static uint32_t add_wakeup(struct ww_facts *f, int64_t ts, uint32_t wakee, enum ww_waker kind, uint32_t waker,
+			   uint32_t fact)
+{
+	struct ww_wakeup w = {.ts_ns = ts, .wakee = wakee, .target_cpu = WW_NONE, .kind = kind, .waker = waker,
+			      .current_thread = WW_NONE, .fact = fact, .vector = -1, .syscall = WW_NONE};
+	return ww_wakeup_push(f, &w);
+}
+
+struct scene {
+	struct ww_facts f;
+	uint32_t a, b;
+};
+
+static void build(struct scene *s)
+{
+	struct ww_facts *f = &s->f;
+	struct ww_state x;
+
+	ww_facts_init(f);
+	f->begin_ts_ns = 0;
+	f->end_ts_ns = 100;
+	f->knows.switches = f->knows.waking = true;
+	s->a = add_thread(f, 1, 1, "reader", 0, 100, WW_NONE, WW_TF_TARGET);
+	s->b = add_thread(f, 2, 2, "writer", 5, 100, s->a, WW_TF_FORKED);
+	f->target = s->a;
+	struct ww_file pipe = {.kind = WW_FK_PIPE, .name = str(f, "pipe:[7]"), .peer = WW_NONE};
+	struct ww_file disk = {.kind = WW_FK_REG, .name = str(f, "/tmp/x"), .peer = WW_NONE};
+	uint32_t fp = ww_file_push(f, &pipe), fd = ww_file_push(f, &disk);
+	struct ww_device dev = {.dev = 8 << 20, .name = str(f, "vda")};
+	ww_device_push(f, &dev);
+	struct ww_block_io io = {.dev = 8 << 20, .sector = 64, .bytes = 4096, .write = 1, .queued_ts_ns = 72,
+				 .issued_ts_ns = 74, .completed_ts_ns = 90, .submitter = s->a, .file = fd};
+	uint32_t io0 = ww_block_io_push(f, &io);
+
+	uint32_t rd = add_syscall(f, s->a, "read", 10, 62, 3, fp), fs = add_syscall(f, s->a, "fsync", 68, 91, 4, fd);
+	uint32_t ns = add_syscall(f, s->b, "nanosleep", 20, 43, -1, WW_NONE);
+	uint32_t w_a = add_wakeup(f, 60, s->a, WW_WK_THREAD, s->b, WW_NONE);
+	uint32_t w_b = add_wakeup(f, 40, s->b, WW_WK_TIMER, s->b, WW_NONE);
+	uint32_t w_d = add_wakeup(f, 90, s->a, WW_WK_BLOCK, s->a, io0);
+
+	add(f, state(s->a, 0, 10, WW_ST_RUNNING_USER, WW_CA_NONE));
+	x = state(s->a, 10, 60, WW_ST_BLOCKED, WW_CA_PIPE);
+	x.syscall = rd, x.wakeup = w_a, x.file = fp;
+	add(f, x);
+	x = state(s->a, 60, 62, WW_ST_RUNQUEUE, WW_CA_NONE);
+	x.other = s->b, x.syscall = rd;
+	add(f, x);
+	add(f, state(s->a, 62, 68, WW_ST_RUNNING_USER, WW_CA_NONE));
+	x = state(s->a, 68, 70, WW_ST_RUNNING_KERNEL, WW_CA_NONE);
+	x.syscall = fs;
+	add(f, x);
+	x = state(s->a, 70, 90, WW_ST_BLOCKED, WW_CA_DISK);
+	x.syscall = fs, x.wakeup = w_d, x.file = fd;
+	add(f, x);
+	add(f, state(s->a, 90, 97, WW_ST_RUNNING_USER, WW_CA_NONE)); /* and nothing for 97..100 */
+
+	add(f, state(s->b, 5, 20, WW_ST_RUNNING_USER, WW_CA_NONE));
+	x = state(s->b, 20, 40, WW_ST_BLOCKED, WW_CA_TIMER);
+	x.syscall = ns, x.wakeup = w_b;
+	add(f, x);
+	add(f, state(s->b, 40, 42, WW_ST_RUNQUEUE, WW_CA_NONE));
+	add(f, state(s->b, 42, 100, WW_ST_RUNNING_USER, WW_CA_NONE));
+	ww_facts_seal(f, NULL);
+}
+
+static const struct ww_breakdown_row *row(const struct ww_thread_report *t, enum ww_thread_state s, enum ww_cause c)
+{
+	for (uint32_t i = 0; i < t->nrows; i++)
+		if (t->rows[i].state == s && t->rows[i].cause == c)
+			return &t->rows[i];
+	return NULL;
+}
+
+/* The links lie end to end and cover the wait; in each of them the same. */
+static bool covers(const struct ww_link *l)
+{
+	int64_t at = l->start_ts_ns;
+
+	for (uint32_t i = 0; i < l->nchain; i++) {
+		if (l->chain[i].start_ts_ns != at || l->chain[i].dur_ns <= 0 || !covers(&l->chain[i]))
+			return false;
+		at += l->chain[i].dur_ns;
+	}
+	return !l->nchain || at == l->start_ts_ns + l->dur_ns;
+}
+
+static const struct ww_query whole = {.tid = -1, .pid = -1, .from_ts_ns = INT64_MIN, .to_ts_ns = INT64_MAX};
+static const struct ww_report_opts full = {.waits = true, .family_waits = true};
+
+static void check_breakdown(const struct ww_thread_report *t)
+{
+	int64_t sum = 0, states = 0;
+
+	for (uint32_t i = 0; i < t->nrows; i++)
+		sum += t->rows[i].ns;
+	for (int i = 0; i < WW_ST_N; i++)
+		states += t->by_state_ns[i];
+	is_i64(sum, t->wall_ns, "rows add up to the wall time");
+	is_i64(states, t->wall_ns, "states add up to the wall time");
+}
+
+static void report_of_reader(void)
+{
+	struct scene s;
+	struct ww_arena mem;
+	struct ww_report r;
+
+	build(&s);
+	ww_arena_init(&mem);
+	is_i64(ww_report_make(&mem, &s.f, &whole, &full, &r, NULL), 0, "report is made");
+	is_i64(r.main.thread, s.a, "the target is the recorded command");
+	is_i64(r.main.wall_ns, 100, "wall time");
+	check_breakdown(&r.main);
+	const struct ww_breakdown_row *p = row(&r.main, WW_ST_BLOCKED, WW_CA_PIPE);
+	is_i64(p ? p->ns : -1, 50, "50 ns for the pipe");
+	is_str(p ? p->detail : NULL, "pipe:[7], from writer (2)", "the pipe's row names the peer");
+	is_str(p ? p->syscall : NULL, "read", "and the call");
+	const struct ww_breakdown_row *d = row(&r.main, WW_ST_BLOCKED, WW_CA_DISK);
+	is_i64(d ? d->ns : -1, 20, "20 ns for the disk");
+	is_str(d ? d->detail : NULL, "/tmp/x on vda", "the disk's row names file and device");
+	const struct ww_breakdown_row *q = row(&r.main, WW_ST_RUNQUEUE, WW_CA_NONE);
+	is_str(q ? q->detail : NULL, "behind writer (2)", "the run queue's row names who had the CPU");
+	const struct ww_breakdown_row *u = row(&r.main, WW_ST_UNKNOWN, WW_CA_NONE);
+	is_i64(u ? u->ns : -1, 3, "what no state covers is unknown");
+	const struct ww_breakdown_row *run = row(&r.main, WW_ST_RUNNING_USER, WW_CA_NONE);
+	is_i64(run ? run->ns : -1, 23, "running in user space");
+	is_i64(run ? run->count : 0, 3, "in three stretches");
+	is_i64(r.nfamily, 1, "the child belongs to the family");
+	check_breakdown(&r.family[0]);
+	is_i64(r.family[0].wall_ns, 95, "the child's wall time begins with it");
+
+	is_i64(r.main.nwaits, 2, "two waits");
+	const struct ww_link *w = &r.main.waits[0];
+	ok(covers(w) && covers(&r.main.waits[1]), "chains cover their waits end to end");
+	is_i64(w->dur_ns, 50, "the first is 50 ns long");
+	is_i64(w->nchain, 4, "and has four links");
+	is_i64(w->chain[0].state, WW_ST_RUNNING_USER, "the writer computes,");
+	is_i64(w->chain[0].dur_ns, 10, "clipped to the wait,");
+	is_i64(w->chain[1].cause, WW_CA_TIMER, "sleeps,");
+	is_i64(w->chain[1].nchain, 1, "of which the timer is the reason,");
+	is_i64(w->chain[2].state, WW_ST_RUNQUEUE, "waits for a CPU");
+	is_i64(w->chain[3].dur_ns, 18, "and computes until it writes");
+	const struct ww_link *dw = &r.main.waits[1];
+	is_i64(dw->nchain, 2, "the disk wait: before the request, the request");
+	is_i64(dw->chain[0].state, WW_ST_UNKNOWN, "before it was queued nothing is known");
+	is_i64(dw->chain[1].start_ts_ns, 72, "the request begins when it was queued");
+	ok(strstr(dw->chain[1].detail, "vda write") != NULL, "and is named: %s", dw->chain[1].detail);
+
+	int64_t blame = 0;
+	for (uint32_t i = 0; i < r.main.nblame; i++)
+		blame += r.main.blame[i].ns;
+	is_i64(blame, 70, "the blame adds up to the waits");
+	is_i64(r.main.blame[0].ns, 28, "and its first row is the writer's computing");
+	ok(r.nfindings > 0 && strstr(r.findings[0].text, "pipe"), "the first finding is the pipe: %s",
+	   r.nfindings ? r.findings[0].text : "none");
+	ww_arena_release(&mem);
+	ww_facts_release(&s.f);
+}
+
+static void ranges_and_choices(void)
+{
+	struct scene s;
+	struct ww_arena mem;
+	struct ww_report r;
+	struct ww_err err = {0};
+	struct ww_query q = whole;
+
+	build(&s);
+	ww_arena_init(&mem);
+	q.from_ts_ns = 15;
+	q.to_ts_ns = 75;
+	is_i64(ww_report_make(&mem, &s.f, &q, &full, &r, NULL), 0, "a report of a part");
+	is_i64(r.main.wall_ns, 60, "has the part as wall time");
+	check_breakdown(&r.main);
+	is_i64(r.main.waits[0].dur_ns, 45, "waits are cut to it");
+	ok(covers(&r.main.waits[0]) && covers(&r.main.waits[1]), "and covered");
+	q = whole;
+	q.min_dur_ns = 30;
+	ww_report_make(&mem, &s.f, &q, &full, &r, NULL);
+	is_i64(r.main.nwaits, 1, "min_dur leaves one wait");
+	is_i64(r.main.nwaits_all, 2, "and tells that there were two");
+	q = whole;
+	q.comm = "writer";
+	ww_report_make(&mem, &s.f, &q, &full, &r, NULL);
+	is_i64(r.main.thread, s.b, "a thread by its name");
+	q.comm = "nobody";
+	is_i64(ww_report_make(&mem, &s.f, &q, &full, &r, &err), -WW_ENOTHREAD, "nobody is an error");
+	q = whole;
+	q.max_depth = 1;
+	ww_report_make(&mem, &s.f, &q, &full, &r, NULL);
+	is_i64(r.main.waits[0].chain[1].nchain, 0, "depth 1 does not follow the writer's own wait");
+	ok(r.main.waits[0].chain[1].cut, "and says that it was cut");
+	ww_arena_release(&mem);
+	ww_facts_release(&s.f);
+}
+
+/* Two threads that each are said to wake the other out of one wait: chains must end. */
+static void cycles_end(void)
+{
+	struct ww_facts f;
+	struct ww_arena mem;
+	struct ww_report r;
+
+	ww_facts_init(&f);
+	f.end_ts_ns = 1000;
+	uint32_t a = add_thread(&f, 1, 1, "a", 0, 1000, WW_NONE, 0), b = add_thread(&f, 2, 2, "b", 0, 1000, WW_NONE, 0);
+	f.target = a;
+	uint32_t wa = add_wakeup(&f, 900, a, WW_WK_THREAD, b, WW_NONE);
+	uint32_t wb = add_wakeup(&f, 900, b, WW_WK_THREAD, a, WW_NONE);
+	struct ww_state x = state(a, 0, 900, WW_ST_BLOCKED, WW_CA_FUTEX);
+	x.wakeup = wa;
+	add(&f, x);
+	x = state(b, 0, 900, WW_ST_BLOCKED, WW_CA_FUTEX);
+	x.wakeup = wb;
+	add(&f, x);
+	ww_facts_seal(&f, NULL);
+	ww_arena_init(&mem);
+	is_i64(ww_report_make(&mem, &f, &whole, &full, &r, NULL), 0, "a cycle of waits is reported");
+	ok(covers(&r.main.waits[0]), "its chain covers the wait");
+	is_i64(r.main.waits[0].chain[0].nchain, 1, "b's wait is explained by a");
+	ok(r.main.waits[0].chain[0].chain[0].cut, "and a's own wait is not followed again");
+	check_breakdown(&r.main);
+	ww_arena_release(&mem);
+	ww_facts_release(&f);
+}
+
+/* Random states with random wakers, ranges cut anywhere: sums and covers hold whatever the facts. */
+static void random_facts_hold(void)
+{
+	unsigned bad_sum = 0, bad_cover = 0, made = 0;
+
+	srand(11);
+	for (int round = 0; round < 300; round++) {
+		struct ww_facts f;
+		struct ww_arena mem;
+		struct ww_report r;
+		struct ww_query q = whole;
+
+		ww_facts_init(&f);
+		f.end_ts_ns = 2000;
+		for (int t = 0; t < 6; t++)
+			add_thread(&f, t + 1, t + 1, "t", rand() % 200, 2000 - rand() % 200, t ? 0 : WW_NONE, 0);
+		f.target = 0;
+		for (uint32_t t = 0; t < 6; t++)
+			for (int64_t at = f.thread.start_ts_ns[t]; at < f.thread.end_ts_ns[t];) {
+				int64_t end = at + 1 + rand() % 150;
+				struct ww_state x = state(t, at, end, (enum ww_thread_state)(rand() % WW_ST_N),
+							  (enum ww_cause)(rand() % WW_CA_N));
+				if (rand() % 4)
+					x.wakeup = add_wakeup(&f, end, t, (enum ww_waker)(rand() % WW_WK_N),
+							      (uint32_t)rand() % 7, (uint32_t)rand() % 3);
+				add(&f, x);
+				at = end + (rand() % 8 ? 0 : rand() % 20);
+			}
+		for (int i = 0; i < 2; i++) {
+			struct ww_block_io io = {.queued_ts_ns = rand() % 2000, .issued_ts_ns = rand() % 2000,
+						 .completed_ts_ns = rand() % 2000, .submitter = (uint32_t)rand() % 7};
+			ww_block_io_push(&f, &io);
+			struct ww_timer tm = {.armed_by = (uint32_t)rand() % 7, .armed_ts_ns = rand() % 2000};
+			ww_timer_push(&f, &tm);
+			struct ww_work wk = {.queued_by = (uint32_t)rand() % 7, .queued_ts_ns = rand() % 2000,
+					     .start_ts_ns = rand() % 2000, .thread = (uint32_t)rand() % 7};
+			ww_work_push(&f, &wk);
+			struct ww_packet p = {.ts_ns = rand() % 2000, .sent = (uint8_t)(rand() % 2), .proto = 6,
+					      .context = (uint8_t)(rand() % WW_CX_N), .thread = (uint32_t)rand() % 7,
+					      .trigger = rand() % 2 ? WW_NONE : (uint32_t)rand() % 3,
+					      .trigger_kind = (uint8_t)(rand() % WW_WK_N),
+					      .match = (uint32_t)rand() % 3};
+			ww_packet_push(&f, &p);
+		}
+		ww_facts_seal(&f, NULL);
+		q.from_ts_ns = rand() % 900;
+		q.to_ts_ns = 1000 + rand() % 1000;
+		ww_arena_init(&mem);
+		if (!ww_report_make(&mem, &f, &q, &full, &r, NULL)) {
+			made++;
+			for (uint32_t k = 0; k <= r.nfamily; k++) {
+				const struct ww_thread_report *t = k ? &r.family[k - 1] : &r.main;
+				int64_t sum = 0;
+				for (uint32_t i = 0; i < t->nrows; i++)
+					sum += t->rows[i].ns;
+				bad_sum += sum != t->wall_ns;
+				for (uint32_t i = 0; i < t->nwaits; i++)
+					bad_cover += !covers(&t->waits[i]);
+			}
+		}
+		ww_arena_release(&mem);
+		ww_facts_release(&f);
+	}
+	is_i64(made, 300, "300 reports of random facts are made");
+	is_i64(bad_sum, 0, "all breakdowns add up");
+	is_i64(bad_cover, 0, "all chains cover their waits");
+}
+
+int main(void)
+{
+	report_of_reader();
+	ranges_and_choices();
+	cycles_end();
+	random_facts_hold();
+	return done_testing();
+}
