@@ -1,0 +1,43 @@
+/* barrier.c - six threads at a barrier: the last to come wakes the others. */
+#include "truth.h"
+
+#define N 6
+#define ROUNDS 5
+
+static void member(int me)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		struct t_span s;
+
+		/* The last is drawn beforehand and comes well after the others. */
+		T_sleep(T.sh->i64[i] == me ? T_rand(20 * MS, 30 * MS) : T_rand(MS, 5 * MS));
+		T_in(&s);
+		pthread_barrier_wait(&T.sh->barrier);
+		T_out(&s);
+		if (T.sh->i64[i] != me)
+			T_wait(&s, "futex", "thread", (int)T.sh->i64[i], "futex", "");
+	}
+}
+
+static void m0(void) { member(0); }
+static void m1(void) { member(1); }
+static void m2(void) { member(2); }
+static void m3(void) { member(3); }
+static void m4(void) { member(4); }
+static void m5(void) { member(5); }
+
+int main(int argc, char **argv)
+{
+	const struct t_part parts[N] = {{"m0", m0, NULL}, {"m1", m1, NULL}, {"m2", m2, NULL},
+					{"m3", m3, NULL}, {"m4", m4, NULL}, {"m5", m5, NULL}};
+	pthread_barrierattr_t ba;
+
+	T_begin(argc, argv, "barrier", 1);
+	pthread_barrierattr_init(&ba);
+	pthread_barrierattr_setpshared(&ba, PTHREAD_PROCESS_SHARED);
+	pthread_barrier_init(&T.sh->barrier, &ba, N);
+	for (int i = 0; i < ROUNDS; i++)
+		T.sh->i64[i] = T_rand(0, N - 1);
+	T_roles(parts, N, T_ANY);
+	return T_end();
+}
