@@ -1,0 +1,107 @@
+/* wire.h - what the eBPF programs and user space share: packet layout, ring layout, limits.
+ *
+ * A ring is nsub sub-buffers of one CPU; a sub-buffer is one element of an mmap-able ARRAY map: struct
+ * ww_sub, then `sub_bytes` of packet, then WW_SLACK bytes that are never used: a record of the largest
+ * size at any masked offset stays inside the element, which is what the verifier wants to see.
+ *
+ * Position `pos` counts bytes ever reserved on the CPU: sub-buffer number n = pos / sub_bytes, its
+ * element n % nsub. Offset 0 in a sub-buffer means that nobody has begun it; a packet never fills its
+ * sub-buffer to the last byte, so that this stays unambiguous.
+ *
+ * `committed` only grows: opening commits the header, each event its size, closing the rest, so that a
+ * lap adds exactly sub_bytes and sub-buffer n is complete when committed = (n / nsub + 1) * sub_bytes.
+ */
+#ifndef WW_WIRE_H
+#define WW_WIRE_H
+
+#ifdef __bpf__
+typedef __u8 ww_u8;
+typedef __u16 ww_u16;
+typedef __u32 ww_u32;
+typedef __u64 ww_u64;
+typedef __s32 ww_s32;
+#define WW_STATIC_ASSERT(x) _Static_assert(x, #x)
+#else
+#include <stdint.h>
+typedef uint8_t ww_u8;
+typedef uint16_t ww_u16;
+typedef uint32_t ww_u32;
+typedef uint64_t ww_u64;
+typedef int32_t ww_s32;
+#define WW_STATIC_ASSERT(x) _Static_assert(x, #x)
+#endif
+
+#define WW_CTF_MAGIC   0xC1FC1FC1u
+#define WW_MAX_CPUS    512
+#define WW_MAX_RECORD  1024 /* largest event, header included */
+#define WW_SLACK       (2 * WW_MAX_RECORD)
+#define WW_EXTENDED_ID 65535
+
+/* Packet header and context as LTTng lays them out, packed. */
+struct ww_packet_head {
+	ww_u32 magic;
+	ww_u8 uuid[16];
+	ww_u32 stream_id;
+	ww_u64 stream_instance_id;
+	ww_u64 timestamp_begin;
+	ww_u64 timestamp_end;
+	ww_u64 content_size; /* bits, head included */
+	ww_u64 packet_size;  /* bits */
+	ww_u64 packet_seq_num;
+	ww_u64 events_discarded; /* since the start of the stream */
+	ww_u32 cpu_id;
+} __attribute__((packed));
+WW_STATIC_ASSERT(sizeof(struct ww_packet_head) == 84);
+
+#define WW_HEAD_BYTES 84
+
+/* One element of the ring map. */
+struct ww_sub {
+	ww_u64 committed; /* bytes, never reset */
+	ww_u64 number;    /* n, of the packet that was opened last */
+	ww_u64 begin_ts_ns, end_ts_ns;
+	ww_u64 lost;      /* the CPU's lost count when the packet was closed */
+	ww_u32 end_bytes; /* offset after the last event */
+	ww_u32 pad[5];
+	ww_u8 data[];     /* sub_bytes + WW_SLACK */
+};
+WW_STATIC_ASSERT(sizeof(struct ww_sub) == 64);
+
+/* One for each CPU, in the program's .bss, on cache lines of its own. */
+struct ww_ring_ctl {
+	ww_u64 pos;        /* bytes reserved */
+	ww_u64 last_ts_ns; /* at or below the last event's stamp */
+	ww_u64 lost;
+	ww_u64 events;
+	ww_u32 in_tree;    /* the task on this CPU belongs to the target's tree */
+	ww_u32 pad0;
+	ww_u64 pad1[3];
+	ww_u64 read_n;     /* the reader's: sub-buffers below this number are free */
+	ww_u64 pad2[7];
+};
+WW_STATIC_ASSERT(sizeof(struct ww_ring_ctl) == 128);
+
+/* How the fields of a system call's event come about: generated from LTTng's shapes. */
+enum ww_sc_kind {
+	WW_SC_INT,    /* the low `size` bytes of argument `arg` */
+	WW_SC_STR,    /* the user string that argument `arg` points to */
+	WW_SC_RET,    /* the return value, 8 bytes */
+	WW_SC_BYTES,  /* `size` bytes that argument `arg` points to; zeros when it cannot be read */
+};
+#define WW_SC_FIELDS 8
+#define WW_SC_TABLE  1024 /* entries; abi << 9 | nr */
+
+struct ww_sc_field {
+	ww_u8 kind, arg, size, pad;
+};
+struct ww_sc_layout {
+	ww_u16 id;    /* event id; 0: written as whywait_syscall_entry or _exit */
+	ww_u8 n;      /* fields */
+	ww_u8 strs;   /* strings among them */
+	ww_u8 fixed;  /* bytes of the other fields */
+	ww_u8 pad[3];
+	struct ww_sc_field f[WW_SC_FIELDS];
+};
+WW_STATIC_ASSERT(sizeof(struct ww_sc_layout) == 40);
+
+#endif

@@ -1,0 +1,69 @@
+/* recorder.h - loads our eBPF programs, drains their per-CPU rings into CTF stream files, stops.
+ *
+ * order  ww_recorder_open -> ww_recorder_target_add (any number) -> ww_recorder_start ->
+ *        ww_recorder_poll in a loop -> ww_recorder_stop -> ww_recorder_stats -> ww_recorder_close
+ * files  outdir/c0_N, one for each CPU N with stream_id 0 and stream_instance_id N. The metadata and
+ *        the packets that user space makes (state dump, clock, target) are the caller's: they belong in
+ *        a file of their own, with stream_instance_id = ww_recorder_cpus() or higher, so that each
+ *        stream stays in time order.
+ * loss   counted for each CPU, in the packets' events_discarded and in ww_recorder_stats.
+ * owner  nothing is pinned: links, programs and maps live as long as their descriptors, so that after
+ *        any end of the process, kill -9 included, the kernel has nothing of ours left.
+ * thread one thread uses a recorder at a time.
+ */
+#ifndef WW_RECORDER_H
+#define WW_RECORDER_H
+
+#include "base/base.h"
+#include "base/err.h"
+
+struct ww_recorder;
+
+struct ww_recorder_opts {
+	const char *outdir;     /* exists already; may be NULL with flight_bytes: no file until a snapshot */
+	uint8_t uuid[16];       /* of the trace, as in its metadata */
+	uint64_t ring_bytes;    /* for each CPU; 0: 8 MiB */
+	uint32_t subbuf_bytes;  /* a power of two, 4 KiB to 1 MiB; 0: 256 KiB, less when the ring is small */
+	bool light;             /* attach no system call tracepoint; who blocks or wakes tells its call */
+	bool stacks;            /* whywait_stack at each blocking switch */
+	bool all_syscalls;      /* system calls of every task, not of the target's tree alone */
+	bool syscalls_only;     /* nothing but system calls: for measuring and tests */
+	uint64_t flight_bytes;  /* > 0: ring size for each CPU in overwrite mode; written by a snapshot only */
+};
+
+struct ww_recorder_stats {
+	uint64_t events;   /* written to the rings */
+	uint64_t bytes;    /* written to files */
+	uint64_t packets;
+	uint64_t lost;     /* rings full or contended, all CPUs */
+	uint64_t misses;   /* programs that the kernel skipped because they were active on the CPU */
+	uint32_t cpus;
+	const uint64_t *lost_per_cpu; /* [cpus], the recorder's, valid until close */
+};
+
+/* Loads and verifies everything; attaches nothing. -WW_EPERM when the kernel refuses for want of
+ * privileges, -WW_EKERNEL when it lacks BTF or a tracepoint that we cannot do without. */
+int ww_recorder_open(const struct ww_recorder_opts *opts, struct ww_recorder **ret,
+		     struct ww_err *err);
+/* The process that tid `pid` belongs to and, from then on, all that it forks. Any time after open. */
+int ww_recorder_target_add(struct ww_recorder *rec, int32_t pid, struct ww_err *err);
+/* The calling process is the recorder: its events are recorded, but not its system calls. */
+int ww_recorder_start(struct ww_recorder *rec, struct ww_err *err);
+/* Drains full sub-buffers, and those that have waited for a second; returns after timeout_ms, or at once
+ * when a signal comes. Returns 0, or -WW_EIO (full disk ...): recording goes on, what cannot be written
+ * is dropped and counted as lost. */
+int ww_recorder_poll(struct ww_recorder *rec, int timeout_ms, struct ww_err *err);
+/* Detaches, drains everything, closes the stream files. */
+int ww_recorder_stop(struct ww_recorder *rec, struct ww_err *err);
+void ww_recorder_stats(struct ww_recorder *rec, struct ww_recorder_stats *ret);
+/* Flight mode: writes what the rings hold into `outdir` (exists already) as whole stream files, then
+ * goes on recording. Events that happen meanwhile are counted as lost. */
+int ww_recorder_snapshot(struct ww_recorder *rec, const char *outdir, struct ww_err *err);
+/* Any state, also NULL. */
+void ww_recorder_close(struct ww_recorder *rec);
+/* Number of possible CPUs = number of stream files at most. */
+uint32_t ww_recorder_cpus(const struct ww_recorder *rec);
+/* Names of tracepoints that this kernel lacks and that we can do without; NULL-terminated. */
+const char *const *ww_recorder_missing(const struct ww_recorder *rec);
+
+#endif
