@@ -1,0 +1,357 @@
+#!/usr/bin/python3
+"""Records every truth program live and compares the report with what the program knows.
+
+  check.py [--seed N] [--keep DIR] [--trace-only] BUILD [NAME...]
+
+BUILD holds whywait and tests/truth/truth-*. One line a scenario on stdout, in TAP with the figures:
+
+  ok 3 - truth/pipe_sleep  known 103.8 ms  right 99.9 %  wrong 0.0 %  unknown 0.1 %  ...
+
+Right: time inside the known interval that the report calls blocked by the right cause and ended by the
+right thread. Wrong: blocked by another cause or thread. Unknown: blocked, but the report says that it
+does not know. At least 98 % must be right and nothing wrong. At each end of a wait EDGE_NS are allowed
+for: the kernel's books begin the run delay at the enqueue on the target CPU, the report at sched_waking.
+"""
+import argparse, glob, json, os, random, shutil, subprocess, sys, tempfile, time
+
+RIGHT = 0.98
+EDGE_NS = 25000         # a wait
+BOOKS = 0.01            # run and run delay
+BOOKS_NS = 100000       # ... of very little
+SWITCH_NS = 5000        # a switch: enqueue or switch time against the tracepoint's stamp
+RUN_STATES = ('running-user', 'running-kernel', 'interrupted', 'stolen')
+DELAY_STATES = ('preempted', 'runqueue', 'throttled')
+
+
+def overlap(a0, a1, b0, b1):
+    return max(0, min(a1, b1) - max(a0, b0))
+
+
+class Report:
+    """`whywait report --json` of one thread, times turned into CLOCK_MONOTONIC."""
+
+    def __init__(self, whywait, trace, tid, window=None, offset=0):
+        cmd = [whywait, 'report', '--json', '--tid', str(tid)]
+        if window:
+            cmd += ['--from', str(window[0] + offset), '--to', str(window[1] + offset)]
+        p = subprocess.run(cmd + [trace], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, timeout=60)
+        if p.returncode not in (0, 3):
+            raise RuntimeError('report --tid %d: exit %d: %s' % (tid, p.returncode, p.stderr.decode(errors='replace')[:200]))
+        self.j = json.loads(p.stdout)
+        self.offset = self.j['clock']['offset_ns']
+        self.states = self.j['states']
+        self.waits = self.j['waits']
+        for w in self.waits:
+            self.shift(w)
+
+    def shift(self, link):
+        link['t0'] = link['start_ns'] - self.offset
+        link['t1'] = link['t0'] + link['dur_ns']
+        for c in link.get('chain') or []:
+            self.shift(c)
+
+    def problems(self):
+        total = sum(r['ns'] for r in self.j['breakdown'])
+        if total != self.j['wall_ns']:
+            return ['breakdown sums to %d, wall_ns is %d' % (total, self.j['wall_ns'])]
+        return []
+
+
+def flatten(links, depth=0):
+    for l in links or []:
+        yield l
+        if depth < 40:
+            yield from flatten(l.get('chain'), depth + 1)
+
+
+class Scenario:
+    def __init__(self, name):
+        self.name = name
+        self.known = self.right = self.wrong = self.unknown = 0
+        self.n = 0
+        self.bad = []       # what makes it fail
+        self.notes = []
+
+    def fail(self, text):
+        if text not in self.bad:
+            self.bad.append(text)
+
+    # ---- waits ----
+
+    def wait(self, w, rep):
+        if w['known'] < 20000:
+            return
+        causes, kinds = w['cause'].split('|'), [k for k in w['kind'].split('|') if k]
+        calls = [c for c in w['syscall'].split('|') if c]
+        right = wrong = unknown = 0
+        for r in rep.waits:
+            ns = overlap(w['start'], w['end'], r['t0'], r['t1'])
+            if ns < 1000:
+                continue
+            by = r['woken_by'] or {}
+            if r['cause'] in (None, 'unknown') or by.get('kind') in (None, 'unknown') and r['cause'] in causes:
+                unknown += ns
+                self.notes.append('%s: %s/%s by %s' % (w['cause'], r['cause'], r['syscall'], by.get('kind')))
+                continue
+            said = '%s by %s %s %s' % (r['cause'], by.get('kind'), by.get('tid'), by.get('name') or '')
+            good = r['cause'] in causes and (not kinds or by.get('kind') in kinds)
+            if w['waker']:
+                good = good and by.get('tid') == w['waker']
+            elif by.get('kind') == 'timer' and by.get('tid') not in (None, w['tid']):
+                good = False
+            if good:
+                right += ns
+                if calls and r['syscall'] not in calls:
+                    self.fail('call is %s, not %s' % (r['syscall'], w['syscall']))
+                if w['hint'] and w['hint'] not in json.dumps(r):
+                    self.fail('no "%s" in "%s"' % (w['hint'], r['detail']))
+            else:
+                wrong += ns
+                self.fail('want %s by %s %s in %s, said %s in %s' % (
+                    w['cause'], w['kind'], w['waker'] or '', w['syscall'], said, r['syscall']))
+        self.add(w['known'], right, wrong, unknown)
+
+    def add(self, known, right, wrong, unknown):
+        self.n += 1
+        self.known += known
+        self.right += min(right, known)
+        self.wrong += wrong
+        self.unknown += max(unknown, 0)
+        if right > known * (2 - RIGHT) + EDGE_NS * 2:
+            self.fail('a wait of %.3f ms is said to be %.3f ms' % (known / 1e6, right / 1e6))
+
+    # ---- chains ----
+
+    def chain(self, c, rep):
+        waits = [w for w in rep.waits if overlap(c['start'], c['end'], w['t0'], w['t1'])]
+        covered = sum(overlap(c['start'], c['end'], w['t0'], w['t1']) for w in waits)
+        known = int(c['known'] * covered / max(1, c['end'] - c['start']))
+        states, causes = c['state'].split('|'), c['cause'].split('|') if c['cause'] else None
+        right = wrong = unknown = 0
+        for l in flatten([x for w in waits for x in w.get('chain') or []]):
+            if l['tid'] != c['who']:
+                continue
+            ns = overlap(c['start'], c['end'], l['t0'], l['t1'])
+            if ns < 1000:
+                continue
+            if l['state'] in states and (not causes or l['cause'] in causes):
+                right += ns
+            elif l['state'] == 'unknown' or l['state'] == 'blocked' and l['cause'] in (None, 'unknown'):
+                unknown += ns
+            elif l['state'] == 'blocked' and ns > EDGE_NS:
+                wrong += ns
+                self.fail('chain: thread %d was %s %s, said blocked by %s in %s' % (
+                    c['who'], c['state'], c['cause'], l['cause'], l['syscall']))
+        if known > 100000:
+            if right < known * RIGHT - EDGE_NS and not wrong:
+                self.fail('chain: thread %d %s %s for %.3f ms, said %.3f ms' % (
+                    c['who'], c['state'], c['cause'], known / 1e6, right / 1e6))
+            self.add(known, right, wrong, unknown)
+
+    # ---- the kernel's books ----
+
+    def books(self, b, whywait, trace, offset, switches, threads):
+        rep = Report(whywait, trace, b['tid'], (b['from'], b['to']), offset)
+        for p in rep.problems():
+            self.fail(p)
+        n = b['vol'] + b['invol']
+        for what, states, want in (('run', RUN_STATES, b['run']), ('delay', DELAY_STATES, b['delay'])):
+            got = sum(rep.states.get(s, 0) for s in states)
+            allowed = BOOKS * want + BOOKS_NS + SWITCH_NS * n
+            self.notes.append('%s %.2f/%.2f ms' % (what, got / 1e6, want / 1e6))
+            if abs(got - want) > allowed:
+                self.fail('%s of %d: kernel %.3f ms, report %.3f ms' % (what, b['tid'], want / 1e6, got / 1e6))
+        if switches is not None:
+            mine = [s for s in switches.get(b['tid'], []) if b['from'] <= s[0] <= b['to']]
+            vol = sum(1 for s in mine if s[1])
+            if (vol, len(mine) - vol) != (b['vol'], b['invol']):
+                self.fail('switches of %d: kernel %d + %d, trace %d + %d' % (
+                    b['tid'], b['vol'], b['invol'], vol, len(mine) - vol))
+            major = sum(1 for t in switches.get(('major', b['tid']), []) if b['from'] <= t <= b['to'])
+            if major != b['majflt']:
+                self.fail('major faults of %d: kernel %d, trace %d' % (b['tid'], b['majflt'], major))
+        if b.get('never') == 'blocked':
+            blocked = rep.states.get('blocked', 0)
+            self.add(b['run'], sum(rep.states.get(s, 0) for s in RUN_STATES), 0, 0)
+            if len(rep.waits) > b['vol']:
+                self.fail('%d waits, the kernel counts %d' % (len(rep.waits), b['vol']))
+            if blocked > BOOKS_NS and b['vol'] == 0:
+                self.fail('said blocked for %.3f ms, it never was' % (blocked / 1e6))
+        if b.get('never_cause'):
+            begun = [w for w in self.lines if w['t'] == 'wait' and w['tid'] == b['tid']]
+            first = min(w['start'] for w in begun)
+            last = max(w['end'] for w in begun)
+            for w in rep.waits:
+                if w['cause'] == b['never_cause'] and w['t0'] >= first and w['t1'] <= last:
+                    self.fail('said blocked by %s; it never was' % w['cause'])
+        if 'delayed_by' in b:
+            self.delayed(b, rep, threads)
+
+    def delayed(self, b, rep, threads):
+        """Who had the CPU: the names of the others must stand in the rows of preempted and runqueue."""
+        comms = [t['comm'] for t in threads if t['tid'] != b['tid']]
+        right = other = 0
+        for r in rep.j['breakdown']:
+            if r['state'] not in DELAY_STATES:
+                continue
+            if any(c in (r['detail'] or '') for c in comms):
+                right += r['ns']
+            else:
+                other += r['ns']
+                self.notes.append('%s by "%s" %.2f ms' % (r['state'], r['detail'], r['ns'] / 1e6))
+        self.add(b['delay'], right, 0, other)
+
+    def state(self, s, whywait, trace, offset):
+        rep = Report(whywait, trace, s['tid'], (s['start'], s['end']), offset)
+        ns = rep.states.get(s['state'], 0)
+        known = s['end'] - s['start']
+        wrong = 0 if ns >= known * RIGHT else known - ns - rep.states.get('unknown', 0)
+        if wrong:
+            self.fail('want %s, said %s' % (s['state'], rep.states))
+        self.add(known, ns, wrong, rep.states.get('unknown', 0))
+
+    # ---- the whole ----
+
+    def run(self, whywait, prog, seed, workdir):
+        trace = os.path.join(workdir, self.name + '.ctf')
+        said = os.path.join(workdir, self.name + '.jsonl')
+        with open(said, 'wb') as out:
+            p = subprocess.run([whywait, 'record', '-q', '-o', trace, '--', prog, str(seed)],
+                               stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, timeout=120)
+        err = p.stderr.decode(errors='replace').strip()
+        self.lines = []
+        for line in open(said, errors='replace'):
+            try:
+                self.lines.append(json.loads(line))
+            except ValueError:
+                pass
+        skip = [l for l in self.lines if l['t'] == 'skip']
+        if skip:
+            return skip[0]['why']
+        if not any(l['t'] == 'end' for l in self.lines):
+            self.fail('the program did not end well (record exit %d): %s' % (p.returncode, err[-200:]))
+            return None
+        if p.returncode == 3:
+            self.fail('events were lost: ' + err[-160:])
+        self.judge(whywait, trace)
+        return None
+
+    def judge(self, whywait, trace):
+        threads = [l for l in self.lines if l['t'] == 'thread']
+        reports = {}
+        offset = None
+        for l in self.lines:
+            if l['t'] in ('wait', 'chain') and l['tid'] not in reports:
+                reports[l['tid']] = Report(whywait, trace, l['tid'])
+                for p in reports[l['tid']].problems():
+                    self.fail(p)
+                offset = reports[l['tid']].offset
+        if offset is None:
+            offset = Report(whywait, trace, threads[0]['tid']).offset
+        switches = read_switches(whywait, trace, offset, {t['tid'] for t in threads})
+        for l in self.lines:
+            if l['t'] == 'wait':
+                self.wait(l, reports[l['tid']])
+            elif l['t'] == 'chain':
+                self.chain(l, reports[l['tid']])
+            elif l['t'] == 'books':
+                self.books(l, whywait, trace, offset, switches, threads)
+            elif l['t'] == 'state':
+                self.state(l, whywait, trace, offset)
+        if self.right < self.known * RIGHT - EDGE_NS * self.n:
+            self.fail('only %.1f %% right' % (100 * self.right / max(1, self.known)))
+        if not self.known:
+            self.fail('nothing was known: the scenario tested nothing')
+
+
+def read_switches(whywait, trace, offset, tids):
+    """{tid: [(ts, voluntary)]}, {('major', tid): [ts]}, from the raw events. babeltrace2 reads them, so
+    that the books do not lean on our own reader; None when it is not there."""
+    bt = shutil.which('babeltrace2')
+    if not bt:
+        return None
+    p = subprocess.run('"%s" --clock-seconds --names=payload --fields=trace:domain "%s" 2>/dev/null | '
+                       'grep -E "sched_switch:|whywait_fault_end:"' % (bt, trace), shell=True,
+                       stdout=subprocess.PIPE, timeout=120)
+    out = {}
+    for line in p.stdout.decode(errors='replace').splitlines():
+        f = fields(line)
+        ts = stamp(line) - offset
+        if 'sched_switch:' in line:
+            tid = int(f['prev_tid'])
+            if tid in tids:
+                out.setdefault(tid, []).append((ts, int(f['prev_state']) not in (0, 256)))
+        elif f.get('major') == '1':
+            out.setdefault(('major', int(f['tid'])), []).append(ts)
+    return out
+
+
+def stamp(line):
+    s, ns = line[line.index('[') + 1:line.index(']')].split('.')
+    return int(s) * 1000000000 + int(ns)
+
+
+def fields(line):
+    r = {}
+    for part in line[line.rindex('{') + 1:line.rindex('}')].split(', '):
+        k, _, v = part.strip().partition(' = ')
+        r[k] = v.split(' : container = ')[-1].strip(' )') if ' : container = ' in v else v
+    return r
+
+
+def main():
+    a = argparse.ArgumentParser()
+    a.add_argument('--seed', type=int, default=int(os.environ.get('WW_SEED', '0')) or random.SystemRandom().randrange(1, 1 << 31))
+    a.add_argument('--keep')
+    a.add_argument('-v', action='store_true')
+    a.add_argument('build')
+    a.add_argument('names', nargs='*')
+    o = a.parse_args()
+    whywait = os.environ.get('WHYWAIT', os.path.join(o.build, 'whywait'))
+    progs = sorted(p for p in glob.glob(os.path.join(o.build, 'tests/truth/truth-*')) if os.path.isfile(p))
+    if o.names:
+        progs = [p for p in progs if os.path.basename(p)[6:] in o.names]
+    work = o.keep or tempfile.mkdtemp(prefix='whywait-truth-', dir='/var/tmp')
+    os.makedirs(work, exist_ok=True)
+    print('# truth: seed %d; WW_SEED=%d repeats it' % (o.seed, o.seed))
+    failed, begin = 0, time.time()
+    for i, prog in enumerate(progs, 1):
+        s = Scenario(os.path.basename(prog)[6:])
+        why = None
+        try:
+            why = runnable(prog) or s.run(whywait, prog, o.seed * 64 + i, work)
+        except Exception as e:      # one scenario's trouble is not the others'
+            s.fail('%s: %s' % (type(e).__name__, str(e)[:300]))
+        if why:
+            print('ok %d - truth/%s # SKIP %s' % (i, s.name, why))
+            continue
+        failed += bool(s.bad)
+        k = max(1, s.known)
+        print('%sok %d - truth/%-14s known %7.1f ms  right %5.1f %%  wrong %5.1f %%  unknown %5.1f %%' % (
+            'not ' if s.bad else '', i, s.name, s.known / 1e6, 100 * s.right / k, 100 * s.wrong / k, 100 * s.unknown / k))
+        for b in s.bad[:6]:
+            print('#   ' + b)
+        for n in sorted(set(s.notes)) if o.v else []:
+            print('#     ' + n)
+        sys.stdout.flush()
+    print('1..%d' % len(progs))
+    print('# truth: %d of %d failed, %.0f s' % (failed, len(progs), time.time() - begin))
+    if not o.keep:
+        shutil.rmtree(work, ignore_errors=True)
+    return 1 if failed or not progs else 0
+
+
+def runnable(prog):
+    """A 32-bit program needs a kernel that runs it."""
+    try:
+        subprocess.run([prog, 'x'], stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=0.01)
+    except subprocess.TimeoutExpired:
+        pass
+    except OSError as e:
+        return 'this kernel does not run it: ' + e.strerror
+    return None
+
+
+if __name__ == '__main__':
+    sys.exit(main())
