@@ -2,7 +2,7 @@
  *
  * The shapes whose name LTTng knows are LTTng's own, copied from the metadata of its kernel tracer
  * 2.13; the ids are ours, compact, and fixed at build time. `body` is what stands between
- * "fields := struct {" and "};", with tabs and newlines, "" for no fields.
+ * "fields := struct {" and "};": a member a line, not indented, "" for no fields.
  */
 #ifndef WW_CLASSES_H
 #define WW_CLASSES_H

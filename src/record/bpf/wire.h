@@ -86,13 +86,14 @@ enum ww_sc_kind {
 	WW_SC_INT,    /* the low `size` bytes of argument `arg` */
 	WW_SC_STR,    /* the user string that argument `arg` points to */
 	WW_SC_RET,    /* the return value, 8 bytes */
-	WW_SC_BYTES,  /* `size` bytes that argument `arg` points to; zeros when it cannot be read */
+	WW_SC_BYTES,  /* `size` bytes at `off` from where argument `arg` points; zeros when unreadable */
+	WW_SC_ZERO,   /* `size` zero bytes: the length of a sequence that we leave out */
 };
 #define WW_SC_FIELDS 8
 #define WW_SC_TABLE  1024 /* entries; abi << 9 | nr */
 
 struct ww_sc_field {
-	ww_u8 kind, arg, size, pad;
+	ww_u8 kind, arg, size, off;
 };
 struct ww_sc_layout {
 	ww_u16 id;    /* event id; 0: written as whywait_syscall_entry or _exit */

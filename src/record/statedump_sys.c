@@ -1,0 +1,124 @@
+/* statedump_sys.c - names of interrupts, block devices and network interfaces. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+
+#include "record/dump_classes.h"
+#include "record/statedump.h"
+
+static int write_irq(struct ww_ctf_out *o, uint32_t irq, const char *chip, const char *action,
+		     struct ww_err *err)
+{
+	int rc = ww_ctf_rec_begin(o, WW_DUMP_INTERRUPT, ww_dump_now_ns(), err);
+
+	if (rc)
+		return rc;
+	ww_ctf_rec_u32(o, irq);
+	ww_ctf_rec_str(o, chip);
+	ww_ctf_rec_str(o, action);
+	ww_ctf_rec_i32(o, 0);
+	ww_ctf_rec_end(o);
+	return 0;
+}
+
+/* /sys/kernel/irq/N/{chip_name,actions}; actions that share a line are separated by commas, and each is an
+ * event of its own, as LTTng has it. */
+static int dump_irqs(struct ww_ctf_out *o, struct ww_err *err)
+{
+	DIR *dir = opendir("/sys/kernel/irq");
+	int rc = 0;
+
+	if (!dir)
+		return 0;
+	for (struct dirent *e; !rc && (e = readdir(dir));) {
+		char path[300], chip[64], actions[1024];
+		if (e->d_name[0] < '0' || e->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "%s/chip_name", e->d_name);
+		if (ww_dump_read(dirfd(dir), path, chip, sizeof(chip)) < 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/actions", e->d_name);
+		if (ww_dump_read(dirfd(dir), path, actions, sizeof(actions)) <= 0)
+			continue;
+		char *save = NULL;
+		for (char *a = strtok_r(actions, ",", &save); a && !rc; a = strtok_r(NULL, ",", &save))
+			rc = write_irq(o, (uint32_t)strtoul(e->d_name, NULL, 10), chip, a, err);
+	}
+	closedir(dir);
+	return rc;
+}
+
+static int dump_disks(struct ww_ctf_out *o, struct ww_err *err)
+{
+	FILE *f = fopen("/proc/partitions", "re");
+	char line[256], name[128];
+	unsigned major, minor;
+	int rc = 0;
+
+	if (!f)
+		return 0;
+	while (!rc && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, " %u %u %*u %127s", &major, &minor, name) != 3)
+			continue;
+		rc = ww_ctf_rec_begin(o, WW_DUMP_BLOCK_DEVICE, ww_dump_now_ns(), err);
+		if (rc)
+			break;
+		ww_ctf_rec_u32(o, (major << 20) | minor); /* the kernel's own dev_t, as in block_rq_* */
+		ww_ctf_rec_str(o, name);
+		ww_ctf_rec_end(o);
+	}
+	fclose(f);
+	return rc;
+}
+
+static int write_interface(struct ww_ctf_out *o, const char *name, const void *addr, struct ww_err *err)
+{
+	int rc = ww_ctf_rec_begin(o, WW_DUMP_NETWORK_INTERFACE, ww_dump_now_ns(), err);
+
+	if (rc)
+		return rc;
+	ww_ctf_rec_str(o, name);
+	ww_ctf_rec_bytes(o, addr, 4); /* network order: the field is declared big endian */
+	ww_ctf_rec_end(o);
+	return 0;
+}
+
+/* One event for each IPv4 address; an interface without one has 0. */
+static int dump_interfaces(struct ww_ctf_out *o, struct ww_err *err)
+{
+	struct if_nameindex *names = if_nameindex();
+	struct ifaddrs *addrs = NULL;
+	int rc = 0;
+
+	if (!names)
+		return 0;
+	if (getifaddrs(&addrs))
+		addrs = NULL;
+	for (struct if_nameindex *i = names; !rc && i->if_name; i++) {
+		static const uint8_t none[4];
+		bool any = false;
+		for (struct ifaddrs *a = addrs; !rc && a; a = a->ifa_next) {
+			if (!a->ifa_addr || a->ifa_addr->sa_family != AF_INET || strcmp(a->ifa_name, i->if_name))
+				continue;
+			any = true;
+			rc = write_interface(o, i->if_name, &((struct sockaddr_in *)a->ifa_addr)->sin_addr, err);
+		}
+		if (!rc && !any)
+			rc = write_interface(o, i->if_name, none, err);
+	}
+	freeifaddrs(addrs);
+	if_freenameindex(names);
+	return rc;
+}
+
+int ww_dump_devices_write(struct ww_ctf_out *o, struct ww_err *err)
+{
+	int rc = dump_irqs(o, err);
+
+	if (!rc)
+		rc = dump_disks(o, err);
+	return rc ? rc : dump_interfaces(o, err);
+}

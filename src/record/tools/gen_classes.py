@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Makes bpf/event_ids.h, classes_lttng.inc and syscall_layouts.inc from LTTng's own metadata.
+
+usage: gen_classes.py METADATA_TEXT   (of an LTTng 2.13 kernel trace with all system calls enabled)
+
+Run by hand when the set of events changes; the results are committed. A system call's arguments are
+found by name in this kernel's events/syscalls/*/format: a field whose name is no argument's, directly
+or through ALIAS, makes us write that call as whywait_syscall_* instead.
+"""
+import os
+import re
+import sys
+
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FORMATS = "/sys/kernel/tracing/events/syscalls/"
+KERNEL = """sched_switch sched_waking sched_wakeup sched_wakeup_new sched_migrate_task sched_process_fork
+sched_process_exec sched_process_exit sched_process_free irq_handler_entry irq_handler_exit
+irq_softirq_entry irq_softirq_exit irq_softirq_raise timer_hrtimer_start timer_hrtimer_expire_entry
+timer_hrtimer_expire_exit timer_hrtimer_cancel timer_start timer_expire_entry timer_expire_exit
+timer_cancel block_rq_insert block_rq_issue block_rq_complete block_rq_requeue net_dev_queue
+net_if_receive_skb net_dev_xmit napi_poll signal_deliver signal_generate workqueue_queue_work
+workqueue_activate_work workqueue_execute_start workqueue_execute_end x86_exceptions_page_fault_user
+x86_exceptions_page_fault_kernel sched_pi_setprio
+lttng_statedump_cpu_topology lttng_statedump_interrupt lttng_statedump_block_device
+lttng_statedump_network_interface lttng_statedump_vm_map lttng_statedump_file_descriptor
+lttng_statedump_process_time_ns lttng_statedump_process_uts_ns lttng_statedump_process_user_ns
+lttng_statedump_process_pid_ns lttng_statedump_process_net_ns lttng_statedump_process_ipc_ns
+lttng_statedump_process_cgroup_ns lttng_statedump_process_state lttng_statedump_end
+lttng_statedump_start""".split()
+OWN = """clock target recorder block waker file fd sock ready epoll fault_end ipi lock_begin lock_end
+sk_ready skb_owner uring throttle timer_task stack cost syscall_entry syscall_exit""".split()
+# LTTng's and the formats' names of calls that the kernel's system call table calls otherwise.
+TABLE_NAME = {"newstat": "stat", "newfstat": "fstat", "newlstat": "lstat", "newuname": "uname",
+	      "sendfile64": "sendfile", "umount": "umount2"}
+ALIAS = {"clone": {"flags": "clone_flags", "parent_tid": "parent_tidptr", "child_tid": "child_tidptr"},
+	 "mmap": {"offset": "off"}, "setns": {"nstype": "flags"}, "vmsplice": {"iov": "uiov"},
+	 "getcpu": {"tcache": "unused"}, "socketpair": {"socket": "usockvec"},
+	 "epoll_ctl": {"op_enum": "op"}}
+# 64-bit arguments come in two registers on 32-bit machines.
+SPLIT = """pread64 pwrite64 truncate64 ftruncate64 fadvise64 fadvise64_64 sync_file_range fallocate
+readahead preadv pwritev preadv2 pwritev2 lookup_dcookie fanotify_mark mmap clone""".split()
+EVENT_FIELDS = [("BYTES", 3, 8, 4), ("BYTES", 3, 4, 4), ("BYTES", 3, 4, 0), ("BYTES", 3, 1, 0)]
+SOCKADDR_ARG = 1
+ZERO = re.compile(r"^(fds_length|overflow|_\w+_length)$")
+
+
+def arguments(call):
+	path = FORMATS + "sys_enter_" + call + "/format"
+	if not os.path.exists(path):
+		return None
+	text = open(path).read()
+	rows = re.findall(r"field:([^;]*?)(\w+);\toffset:\d+;\tsize:8", text)
+	return [(name, "*" in ctype) for ctype, name in rows]
+
+
+def fields_of(call, body):
+	"""The layout of one event: a list of (kind, arg, size, offset), or None."""
+	args = arguments(call)
+	if args is None:
+		return None
+	names = [a[0] for a in args]
+	out, depth, lines = [], 0, body.strip("\n").split("\n")
+	for line in lines:
+		line = line.strip()
+		if not line:
+			continue
+		if line == "struct {":
+			if depth == 0 and call == "epoll_ctl":
+				out += EVENT_FIELDS
+			depth += 1
+			continue
+		if depth and line.startswith("}"):
+			depth -= 1
+			continue
+		if depth or line.startswith('"') or line.startswith("enum"):
+			continue
+		m = re.search(r"_(\w+)(\[.*\])?;$", line)
+		if not m:
+			return None
+		name = m[1]
+		if name == "ret":
+			out.append(("RET", 0, 8, 0))
+			continue
+		if m[2] and "_length" in m[2]:
+			continue # a sequence: its length was written as 0
+		if ZERO.match(name):
+			size = int(re.search(r"size = (\d+)", line)[1]) // 8
+			out.append(("ZERO", 0, size, 0))
+			continue
+		if name in ("family", "sport", "dport") and call in ("accept", "accept4", "connect"):
+			out.append(("BYTES", SOCKADDR_ARG, 2, 0 if name == "family" else 2))
+			continue
+		if name == "tvp" and call == "pselect6":
+			name = "tsp"
+		name = ALIAS.get(call, {}).get(name, name)
+		if name not in names:
+			return None
+		arg = names.index(name)
+		if line.startswith("string"):
+			out.append(("STR", arg, 0, 0))
+			continue
+		size = 4 if line.startswith("}") else int(re.search(r"size = (\d+)", line)[1]) // 8
+		if m[2]:
+			out.append(("BYTES", arg, size * int(m[2][1:-1]), 0))
+		elif args[arg][1] and size < 8:
+			out.append(("BYTES", arg, size, 0))
+		else:
+			out.append(("INT", arg, size, 0))
+	if len(out) > 8 or sum(f[0] == "STR" for f in out) > 2:
+		return None
+	return out
+
+
+def quote(body):
+	return "\n".join('\t"%s\\n"' % l.removeprefix("\t\t").replace("\t", "\\t").replace('"', '\\"')
+			 for l in body.split("\n") if l) or '\t""'
+
+
+def main():
+	text = open(sys.argv[1]).read()
+	shapes = dict(re.findall(r'event \{\n\tname = "([^"]+)";\n\tid = \d+;\n\tstream_id = 0;\n'
+				 r"\tfields := struct \{\n(.*?)\t\};\n\};", text, re.S))
+	ids, rows, layouts = [], [], []
+	for i, name in enumerate(KERNEL):
+		ids.append("#define WW_EV_%s %d" % (name.upper(), i + 1))
+		rows.append((i + 1, name, shapes[name]))
+	for i, name in enumerate(OWN):
+		ids.append("#define WW_EV_WHYWAIT_%s %d" % (name.upper(), 100 + i))
+	next_id = 200
+	for name in sorted(shapes):
+		m = re.match(r"(compat_)?syscall_(entry|exit)_(\w+)$", name)
+		if not m or m[3] == "unknown":
+			continue
+		if m[1] and m[3] in SPLIT:
+			continue
+		fields = fields_of(m[3], shapes[name])
+		if fields is None:
+			print("as whywait_syscall_*:", name, file=sys.stderr)
+			continue
+		rows.append((next_id, name, shapes[name]))
+		cells = ", ".join("{WW_SC_%s, %d, %d, %d}" % f for f in fields)
+		fixed = sum(8 if f[0] == "RET" else f[2] for f in fields)
+		layouts.append('{"%s", %d, %d, {%d, %d, %d, %d, {0}, {%s}}},' % (
+			TABLE_NAME.get(m[3], m[3]), bool(m[1]), m[2] == "exit", next_id, len(fields),
+			sum(f[0] == "STR" for f in fields), fixed, cells))
+		next_id += 1
+	note = "Made by tools/gen_classes.py from the metadata of LTTng's kernel tracer 2.13; do not edit."
+	with open(HERE + "/bpf/event_ids.h", "w") as f:
+		f.write("/* event_ids.h - the ids in event headers. %s */\n" % note)
+		f.write("#ifndef WW_EVENT_IDS_H\n#define WW_EVENT_IDS_H\n\n" + "\n".join(ids) + "\n\n#endif\n")
+	with open(HERE + "/classes_lttng.inc", "w") as f:
+		f.write("/* %s */\n" % note)
+		for i, name, body in rows:
+			f.write('{%d, "%s",\n%s},\n' % (i, name, quote(body)))
+	with open(HERE + "/syscall_layouts.inc", "w") as f:
+		f.write("/* name, compat, exit, layout. %s */\n" % note + "\n".join(layouts) + "\n")
+
+
+main()
