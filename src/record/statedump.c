@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/dump_classes.h"
+#include "record/bpf/event_ids.h"
 #include "record/statedump.h"
 
 #define PF_KTHREAD 0x00200000u
@@ -86,7 +86,7 @@ void ww_dump_clock(struct ww_ctf_out *o, struct ww_err *err)
 		mono = m0 + best / 2;
 		boot = b, real = r, tai = t, raw = w;
 	}
-	if (ww_ctf_rec_begin(o, WW_DUMP_WW_CLOCK, ww_dump_now_ns(), err))
+	if (ww_ctf_rec_begin(o, WW_EV_WHYWAIT_CLOCK, ww_dump_now_ns(), err))
 		return;
 	ww_ctf_rec_u64(o, mono);
 	ww_ctf_rec_u64(o, boot);
@@ -98,7 +98,7 @@ void ww_dump_clock(struct ww_ctf_out *o, struct ww_err *err)
 
 void ww_dump_cost(struct ww_ctf_out *o, uint64_t cpu_ns, uint64_t bytes, struct ww_err *err)
 {
-	if (ww_ctf_rec_begin(o, WW_DUMP_WW_COST, ww_dump_now_ns(), err))
+	if (ww_ctf_rec_begin(o, WW_EV_WHYWAIT_COST, ww_dump_now_ns(), err))
 		return;
 	ww_ctf_rec_u64(o, cpu_ns);
 	ww_ctf_rec_u64(o, bytes);
@@ -107,7 +107,7 @@ void ww_dump_cost(struct ww_ctf_out *o, uint64_t cpu_ns, uint64_t bytes, struct 
 
 void ww_dump_recorder(struct ww_ctf_out *o, int32_t tid, struct ww_err *err)
 {
-	if (ww_ctf_rec_begin(o, WW_DUMP_WW_RECORDER, ww_dump_now_ns(), err))
+	if (ww_ctf_rec_begin(o, WW_EV_WHYWAIT_RECORDER, ww_dump_now_ns(), err))
 		return;
 	ww_ctf_rec_i32(o, tid);
 	ww_ctf_rec_end(o);
@@ -116,7 +116,7 @@ void ww_dump_recorder(struct ww_ctf_out *o, int32_t tid, struct ww_err *err)
 void ww_dump_target(struct ww_ctf_out *o, int32_t tid, int32_t pid, bool begin, int32_t status,
 		    const char *comm, const char *cmdline, struct ww_err *err)
 {
-	if (ww_ctf_rec_begin(o, WW_DUMP_WW_TARGET, ww_dump_now_ns(), err))
+	if (ww_ctf_rec_begin(o, WW_EV_WHYWAIT_TARGET, ww_dump_now_ns(), err))
 		return;
 	ww_ctf_rec_i32(o, tid);
 	ww_ctf_rec_i32(o, pid);
@@ -185,7 +185,7 @@ static int status_of(char state)
 
 static int write_task(struct dump *d, const struct task *t)
 {
-	int rc = ww_ctf_rec_begin(d->o, WW_DUMP_PROCESS_STATE, ww_dump_now_ns(), d->err);
+	int rc = ww_ctf_rec_begin(d->o, WW_EV_LTTNG_STATEDUMP_PROCESS_STATE, ww_dump_now_ns(), d->err);
 
 	if (rc)
 		return rc;
@@ -225,7 +225,7 @@ static int ns_numbers(const char *status, const char *key, int32_t *ret_last)
 static int write_pid_ns(struct dump *d, const struct task *t, int32_t vtid, int32_t vpid, int32_t vppid,
 			int level, uint32_t inum)
 {
-	int rc = ww_ctf_rec_begin(d->o, WW_DUMP_PROCESS_PID_NS, ww_dump_now_ns(), d->err);
+	int rc = ww_ctf_rec_begin(d->o, WW_EV_LTTNG_STATEDUMP_PROCESS_PID_NS, ww_dump_now_ns(), d->err);
 
 	if (rc)
 		return rc;
@@ -360,7 +360,7 @@ static int write_file(struct dump *d, uint8_t kind, uint32_t dev, uint64_t ino, 
 	ww_u64map_get(&d->named, ww_hash_mix(dev, ino), 1, &is_new);
 	if (!is_new)
 		return 0;
-	int rc = ww_ctf_rec_begin(d->o, WW_DUMP_WW_FILE, ww_dump_now_ns(), d->err);
+	int rc = ww_ctf_rec_begin(d->o, WW_EV_WHYWAIT_FILE, ww_dump_now_ns(), d->err);
 	if (rc)
 		return rc;
 	ww_ctf_rec_u8(d->o, kind);
@@ -393,7 +393,7 @@ static int write_fd(struct dump *d, int32_t pid, int32_t fd, int procfd, const s
 	uint32_t flags = fd_flags(procfd, fd);
 	uint32_t mode = flags & O_ACCMODE; /* FMODE_READ 1, FMODE_WRITE 2 = access mode + 1 */
 
-	int rc = ww_ctf_rec_begin(d->o, WW_DUMP_FILE_DESCRIPTOR, ww_dump_now_ns(), d->err);
+	int rc = ww_ctf_rec_begin(d->o, WW_EV_LTTNG_STATEDUMP_FILE_DESCRIPTOR, ww_dump_now_ns(), d->err);
 	if (rc)
 		return rc;
 	ww_ctf_rec_u64(d->o, (uint64_t)pid);
@@ -405,7 +405,7 @@ static int write_fd(struct dump *d, int32_t pid, int32_t fd, int procfd, const s
 	rc = write_file(d, kind, dev, st->stx_ino,
 			(st->stx_mode & S_IFMT) == S_IFSOCK ? socket_name(d, st->stx_ino, link) : link);
 	if (!rc)
-		rc = ww_ctf_rec_begin(d->o, WW_DUMP_WW_FD, ww_dump_now_ns(), d->err);
+		rc = ww_ctf_rec_begin(d->o, WW_EV_WHYWAIT_FD, ww_dump_now_ns(), d->err);
 	if (rc)
 		return rc;
 	ww_ctf_rec_i32(d->o, pid);
@@ -481,7 +481,7 @@ int ww_statedump_write(struct ww_ctf_out *o, struct ww_err *err)
 	struct dump d = {.o = o, .err = err};
 
 	ww_dump_socks_collect(&d.socks);
-	int rc = write_mark(&d, WW_DUMP_START);
+	int rc = write_mark(&d, WW_EV_LTTNG_STATEDUMP_START);
 	if (!rc)
 		rc = ww_dump_socks_write(&d.socks, o, err);
 	if (!rc)
@@ -489,7 +489,7 @@ int ww_statedump_write(struct ww_ctf_out *o, struct ww_err *err)
 	if (!rc)
 		rc = ww_dump_devices_write(o, err);
 	if (!rc)
-		rc = write_mark(&d, WW_DUMP_END);
+		rc = write_mark(&d, WW_EV_LTTNG_STATEDUMP_END);
 	ww_dump_socks_release(&d.socks);
 	ww_u64map_release(&d.named);
 	ww_u64map_release(&d.vpids);

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "record/dump_classes.h"
+#include "record/bpf/event_ids.h"
 #include "record/statedump.h"
 
 static struct ww_dump_sock *socks_push(struct ww_dump_socks *s, uint64_t ino)
@@ -262,7 +262,7 @@ int ww_dump_socks_write(const struct ww_dump_socks *s, struct ww_ctf_out *o, str
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct ww_dump_sock *k = &s->v[i];
-		int rc = ww_ctf_rec_begin(o, WW_DUMP_WW_SOCK, ww_dump_now_ns(), err);
+		int rc = ww_ctf_rec_begin(o, WW_EV_WHYWAIT_SOCK, ww_dump_now_ns(), err);
 		if (rc)
 			return rc;
 		ww_ctf_rec_u64(o, k->ino);

@@ -6,13 +6,13 @@
 #include <netinet/in.h>
 #include <stdio.h>
 
-#include "record/dump_classes.h"
+#include "record/bpf/event_ids.h"
 #include "record/statedump.h"
 
 static int write_irq(struct ww_ctf_out *o, uint32_t irq, const char *chip, const char *action,
 		     struct ww_err *err)
 {
-	int rc = ww_ctf_rec_begin(o, WW_DUMP_INTERRUPT, ww_dump_now_ns(), err);
+	int rc = ww_ctf_rec_begin(o, WW_EV_LTTNG_STATEDUMP_INTERRUPT, ww_dump_now_ns(), err);
 
 	if (rc)
 		return rc;
@@ -63,7 +63,7 @@ static int dump_disks(struct ww_ctf_out *o, struct ww_err *err)
 	while (!rc && fgets(line, sizeof(line), f)) {
 		if (sscanf(line, " %u %u %*u %127s", &major, &minor, name) != 3)
 			continue;
-		rc = ww_ctf_rec_begin(o, WW_DUMP_BLOCK_DEVICE, ww_dump_now_ns(), err);
+		rc = ww_ctf_rec_begin(o, WW_EV_LTTNG_STATEDUMP_BLOCK_DEVICE, ww_dump_now_ns(), err);
 		if (rc)
 			break;
 		ww_ctf_rec_u32(o, (major << 20) | minor); /* the kernel's own dev_t, as in block_rq_* */
@@ -76,7 +76,7 @@ static int dump_disks(struct ww_ctf_out *o, struct ww_err *err)
 
 static int write_interface(struct ww_ctf_out *o, const char *name, const void *addr, struct ww_err *err)
 {
-	int rc = ww_ctf_rec_begin(o, WW_DUMP_NETWORK_INTERFACE, ww_dump_now_ns(), err);
+	int rc = ww_ctf_rec_begin(o, WW_EV_LTTNG_STATEDUMP_NETWORK_INTERFACE, ww_dump_now_ns(), err);
 
 	if (rc)
 		return rc;
