@@ -7,7 +7,8 @@ int cmd_report(int argc, char **argv)
 		.name = "report", .args = "[TRACE]", .max_traces = 1,
 		.summary = "Where the wall time of a thread went (the table adds up), its longest waits with what those\n"
 			   "waited for did meanwhile, and what is worth looking at.",
-		.groups = WW_OG_TARGET | WW_OG_RANGE | WW_OG_JSON | WW_OG_CHAIN | WW_OG_THREADS,
+		.groups = WW_OG_TARGET | WW_OG_RANGE | WW_OG_JSON | WW_OG_CHAIN | WW_OG_TOP |
+			  WW_OG_THREADS,
 	};
 	struct ww_opts o;
 	int rc = ww_opts_parse(&o, argc, argv, &spec);

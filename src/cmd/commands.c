@@ -12,6 +12,12 @@ X(report)
 #ifdef WW_HAVE_CMD_TREE
 X(tree)
 #endif
+#ifdef WW_HAVE_CMD_THREADS
+X(threads)
+#endif
+#ifdef WW_HAVE_CMD_SYSCALLS
+X(syscalls)
+#endif
 #ifdef WW_HAVE_CMD_EVENTS
 X(events)
 #endif
@@ -38,6 +44,12 @@ const struct ww_command ww_commands[] = {
 #endif
 #ifdef WW_HAVE_CMD_TREE
 	{"tree", "for every wait, who was waited for, and for whom that one waited", cmd_tree},
+#endif
+#ifdef WW_HAVE_CMD_THREADS
+	{"threads", "every thread: how long it ran, was ready, waited, and for what most", cmd_threads},
+#endif
+#ifdef WW_HAVE_CMD_SYSCALLS
+	{"syscalls", "system calls by name: how many, how long, how much of it waiting", cmd_syscalls},
 #endif
 #ifdef WW_HAVE_CMD_EVENTS
 	{"events", "the raw events, one a line", cmd_events},

@@ -19,7 +19,8 @@ enum ww_opts_group {
 	WW_OG_TARGET = 1, /* --tid --pid --comm */
 	WW_OG_RANGE = 2,  /* --from --to */
 	WW_OG_JSON = 4,   /* --json --no-color */
-	WW_OG_CHAIN = 8,  /* --min-dur --depth --top */
+	WW_OG_CHAIN = 8,  /* --min-dur --depth */
+	WW_OG_TOP = 32,   /* --top */
 	WW_OG_THREADS = 16, /* --threads */
 };
 

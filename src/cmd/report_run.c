@@ -25,6 +25,14 @@ static struct ww_text_opts text_opts(const struct ww_opts *o, FILE *out, uint32_
 				     .verbose = o->verbose > 0};
 }
 
+static int finish(FILE *out, int bad, int rc)
+{
+	if (!fflush(out) && !ferror(out) && !bad)
+		return rc;
+	fputs("whywait: the output could not be written\n", stderr);
+	return WW_EXIT_FAILED;
+}
+
 static int run(const struct ww_opts *opts, FILE *out, bool tree)
 {
 	struct ww_report_opts ro = {.waits = true, .family_waits = opts->threads};
@@ -56,13 +64,9 @@ static int run(const struct ww_opts *opts, FILE *out, bool tree)
 			ww_report_text(out, &r, &to);
 		rc = ww_load_status(&l);
 	}
-	if (fflush(out) || ferror(out) || bad) {
-		fputs("whywait: the output could not be written\n", stderr);
-		rc = WW_EXIT_FAILED;
-	}
 	ww_arena_release(&mem);
 	ww_load_release(&l);
-	return rc;
+	return finish(out, bad, rc);
 }
 
 int ww_report_run(const struct ww_opts *opts, FILE *out)
@@ -73,4 +77,41 @@ int ww_report_run(const struct ww_opts *opts, FILE *out)
 int ww_tree_run(const struct ww_opts *opts, FILE *out)
 {
 	return run(opts, out, true);
+}
+
+int ww_table_cmd(int argc, char **argv)
+{
+	const struct ww_analysis *a = ww_analysis_find(argv[0]);
+	WW_ASSERT(a);
+	const struct ww_opts_spec spec = {
+		.name = a->name, .args = "[TRACE]", .max_traces = 1, .summary = a->summary,
+		.groups = WW_OG_TARGET | WW_OG_RANGE | WW_OG_JSON | WW_OG_TOP,
+	};
+	struct ww_arena mem;
+	struct ww_loaded l;
+	struct ww_table t;
+	struct ww_err err = {0};
+	struct ww_opts o;
+	int rc = ww_opts_parse(&o, argc, argv, &spec), bad = 0;
+
+	if (rc >= 0)
+		return rc;
+	rc = ww_load(o.traces[0], &o, &l);
+	if (rc)
+		return rc;
+	ww_arena_init(&mem);
+	rc = a->run(&mem, &l.facts, &l.query, &t, &err);
+	if (rc) {
+		rc = ww_opts_fail(&err);
+	} else {
+		struct ww_text_opts to = text_opts(&o, stdout, 0);
+		if (o.json)
+			bad = ww_table_json(stdout, &t);
+		else
+			ww_table_text(stdout, &t, &to);
+		rc = ww_load_status(&l);
+	}
+	ww_arena_release(&mem);
+	ww_load_release(&l);
+	return finish(stdout, bad, rc);
 }

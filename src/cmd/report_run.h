@@ -13,5 +13,7 @@
 int ww_report_run(const struct ww_opts *opts, FILE *out);
 /* The same for the tree of every wait. */
 int ww_tree_run(const struct ww_opts *opts, FILE *out);
+/* The command that prints the analysis of its own name (argv[0]). */
+int ww_table_cmd(int argc, char **argv);
 
 #endif

@@ -22,5 +22,8 @@ void ww_tree_text(FILE *out, const struct ww_report *r, const struct ww_text_opt
 /* docs/json.md; returns -1 when the stream had an error. */
 int ww_report_json(FILE *out, const struct ww_report *r, bool family);
 int ww_tree_json(FILE *out, const struct ww_report *r, bool family);
+/* Any result of rows, from its columns alone. */
+void ww_table_text(FILE *out, const struct ww_table *t, const struct ww_text_opts *o);
+int ww_table_json(FILE *out, const struct ww_table *t);
 
 #endif
