@@ -234,7 +234,7 @@ static void expand(struct ww_arena *mem, const struct ww_facts *f, struct ww_cha
 	*ret = (struct ww_link){
 		.start_ts_ns = WW_MAX(from, s.start_ts_ns), .thread = s.thread, .row = row, .state = s.state,
 		.cause = s.cause, .certainty = s.certainty, .detail = ww_name_state(mem, f, row, true),
-		.syscall = ww_name_syscall(mem, f, s.syscall),
+		.syscall = ww_name_syscall_only(f, s.syscall), .call = ww_name_syscall(mem, f, s.syscall),
 		.woken_by = {.thread = WW_NONE, .name = "", .in = ""},
 	};
 	ret->dur_ns = WW_MIN(to, s.start_ts_ns + s.dur_ns) - ret->start_ts_ns;

@@ -34,7 +34,8 @@ struct ww_link {
 	uint8_t state, cause, certainty;
 	bool cut;          /* the chain was left out: depth or budget */
 	const char *detail;
-	const char *syscall; /* "read(3 /tmp/f)"; NULL none */
+	const char *syscall; /* "read"; NULL none */
+	const char *call;    /* "read(3 /tmp/f)"; NULL none */
 	struct ww_woken woken_by; /* of a blocked state */
 	struct ww_link *chain;
 	uint32_t nchain;

@@ -183,9 +183,10 @@ static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, 
 	case WW_CA_LOCK:
 		if (s->object)
 			words = join(mem, ww_arena_printf(mem, "%#" PRIx64, s->object), " ", words);
-		if (*other)
+		/* Who wakes a waiter has just given the lock up, or signalled the condition. */
+		if (*other && s->other != peer)
 			return join(mem, words, ", held by ", other);
-		return join(mem, words, ", woken by ", ww_name_thread(mem, f, peer));
+		return join(mem, words, ", released by ", ww_name_thread(mem, f, peer));
 	case WW_CA_CHILD:
 		return *other ? other : ww_name_thread(mem, f, peer);
 	case WW_CA_UNKNOWN:

@@ -87,7 +87,7 @@ static void put_chain(struct ww_text *t, const struct ww_link *wait, unsigned in
 static void put_wait(struct ww_text *t, const struct ww_link *l, unsigned indent, unsigned depth)
 {
 	const char *who = depth ? ww_text_fit(t, ww_name_thread(&t->mem, t->f, l->thread), 30) : "";
-	const char *sc = l->syscall ? ww_text_fit(t, l->syscall, 50) : NULL;
+	const char *sc = l->call ? ww_text_fit(t, l->call, 50) : NULL;
 	const char *cause = l->cause == WW_CA_NONE ? "unknown" : ww_cause_name(l->cause);
 	const char *in = sc ? ww_arena_printf(&t->mem, "SYSCALL %s", sc)
 			    : l->cause == WW_CA_FAULT || (l->row != WW_NONE && t->f->state.fault[l->row] != WW_NONE)

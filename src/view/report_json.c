@@ -42,6 +42,7 @@ static void put_link_body(struct out *o, const struct ww_link *l, int level)
 	ww_json_i64(&o->j, "start_ns", l->start_ts_ns + o->offset_ns);
 	ww_json_i64(&o->j, "dur_ns", l->dur_ns);
 	ww_json_str(&o->j, "syscall", l->syscall);
+	ww_json_str(&o->j, "call", l->call);
 	if (l->certainty != WW_SURE)
 		ww_json_bool(&o->j, "uncertain", true);
 	if (l->state == WW_ST_BLOCKED && l->thread != WW_NONE)

@@ -6,7 +6,7 @@
 
 static bool same_kind(struct ww_text *t, const struct ww_link *a, const struct ww_link *b)
 {
-	const char *sa = a->syscall ? a->syscall : "", *sb = b->syscall ? b->syscall : "";
+	const char *sa = a->call ? a->call : "", *sb = b->call ? b->call : "";
 
 	return a->cause == b->cause && !strcmp(sa, sb) && a->woken_by.kind == b->woken_by.kind &&
 	       a->woken_by.thread == b->woken_by.thread &&
@@ -24,7 +24,7 @@ static void put_group(struct ww_text *t, const struct ww_link *w, uint32_t n)
 	const char *detail = ww_name_state(&t->mem, t->f, w->row, false);
 	fprintf(t->out, "%s--> %u waits%s in %s%s, together %s, longest %s [%s .. %s] %s%s%s\n",
 		ww_paint_on(t, WW_P_WAIT), n, ww_paint_off(t, WW_P_WAIT),
-		w->syscall ? "SYSCALL " : "", w->syscall ? ww_text_fit(t, w->syscall, 40) : "KERNEL", ww_text_dur(t, sum),
+		w->call ? "SYSCALL " : "", w->call ? ww_text_fit(t, w->call, 40) : "KERNEL", ww_text_dur(t, sum),
 		ww_text_dur(t, longest), ww_text_at(t, w->start_ts_ns),
 		ww_text_at(t, w[n - 1].start_ts_ns + w[n - 1].dur_ns), ww_cause_name(w->cause), *detail ? ": " : "",
 		ww_text_fit(t, detail, 60));
