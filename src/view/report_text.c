@@ -9,17 +9,17 @@ static void put_title(struct ww_text *t, const char *s)
 	fprintf(t->out, "\n%s%s%s\n", ww_paint_on(t, WW_P_BOLD), s, ww_paint_off(t, WW_P_BOLD));
 }
 
+/* "blocked: disk in fsync - /tmp/x on vda": one phrase, so that short parts leave their room to long ones. */
 static void put_row(struct ww_text *t, const struct ww_thread_report *r, int64_t ns, const char *times,
-		    const char *longest, enum ww_paint p, const char *what, const char *syscall, const char *detail)
+		    const char *longest, enum ww_paint p, const char *what, const char *where, const char *detail)
 {
-	char sc[24] = "";
+	unsigned used = 37 + (unsigned)(strlen(what) + strlen(where));
 
-	if (*syscall)
-		snprintf(sc, sizeof(sc), "%.22s", ww_text_fit(t, syscall, 22));
-	fprintf(t->out, "  %9s %5.1f %% %6s %9s  %s%-18s%s %-16s %s\n", ww_text_dur(t, ns),
+	if (*detail)
+		detail = ww_text_fit(t, detail, t->o->width > used + 3 + 12 ? t->o->width - used - 3 : 12);
+	fprintf(t->out, "  %9s %5.1f %% %6s %9s  %s%s%s%s%s%s\n", ww_text_dur(t, ns),
 		r->wall_ns ? 100.0 * (double)ns / (double)r->wall_ns : 0.0, times, longest, ww_paint_on(t, p), what,
-		ww_paint_off(t, p), sc,
-		ww_text_fit(t, detail, t->o->width > 86 ? t->o->width - 66 : 20));
+		ww_paint_off(t, p), where, *detail ? " - " : "", detail);
 }
 
 static void put_breakdown(struct ww_text *t, const struct ww_thread_report *r)
@@ -28,8 +28,7 @@ static void put_breakdown(struct ww_text *t, const struct ww_thread_report *r)
 	uint32_t nrest = 0;
 	char times[16];
 
-	fprintf(t->out, "  %9s %7s %6s %9s  %-18s %-16s %s\n", "time", "share", "times", "longest", "state",
-		"system call", "detail");
+	fprintf(t->out, "  %9s %7s %6s %9s  %s\n", "time", "share", "times", "longest", "state");
 	for (uint32_t i = 0; i < r->nrows; i++) {
 		const struct ww_breakdown_row *b = &r->rows[i];
 		if (b->ns < least || (i >= 25 && !t->o->verbose)) {
@@ -41,7 +40,9 @@ static void put_breakdown(struct ww_text *t, const struct ww_thread_report *r)
 		/* of running in a system call the detail is only the call again */
 		bool repeats = b->state == WW_ST_RUNNING_KERNEL && !strcmp(b->detail, b->syscall);
 		put_row(t, r, b->ns, times, ww_text_dur(t, b->max_ns), ww_paint_of(b->state),
-			ww_text_state(t, b->state, b->cause), b->syscall, repeats ? "" : b->detail);
+			ww_text_state(t, b->state, b->cause),
+			*b->syscall ? ww_arena_printf(&t->mem, " in %s", ww_text_fit(t, b->syscall, 24)) : "",
+			repeats ? "" : b->detail);
 	}
 	if (nrest) {
 		snprintf(times, sizeof(times), "%u", nrest);
@@ -98,9 +99,11 @@ static void put_blame(struct ww_text *t, const struct ww_thread_report *r)
 		const struct ww_blame_row *b = &r->blame[i];
 		if (b->ns * 100 < sum && !t->o->verbose)
 			break;
-		const char *who = b->thread == WW_NONE ? "" : ww_name_thread(&t->mem, t->f, b->thread);
-		put_row(t, r, b->ns, "", "", ww_paint_of(b->state), ww_text_state(t, b->state, b->cause),
-			who, b->detail);
+		const char *who = ww_text_fit(t, ww_name_thread(&t->mem, t->f, b->thread), 28);
+		if (*who)
+			who = ww_arena_printf(&t->mem, "%s ", who);
+		put_row(t, r, b->ns, "", "", ww_paint_of(b->state),
+			ww_arena_printf(&t->mem, "%s%s", who, ww_text_state(t, b->state, b->cause)), "", b->detail);
 	}
 }
 

@@ -1,0 +1,101 @@
+/* view_report.c - the text of a report whose facts are known (scene.h); the expected lines were written
+ * by hand from the picture in analysis_report.c, not taken from the program's output. */
+#include "../tap.h"
+
+#include "base/jsonout.h"
+#include "scene.h"
+#include "view/view.h"
+
+enum what { REPORT, TREE, REPORT_JSON };
+
+static char *render(struct scene *s, const struct ww_text_opts *o, enum what what)
+{
+	static const struct ww_query whole = {.tid = -1, .pid = -1, .from_ts_ns = INT64_MIN, .to_ts_ns = INT64_MAX};
+	static const struct ww_report_opts full = {.waits = true, .family_waits = true};
+	struct ww_arena mem;
+	struct ww_report r;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	ww_arena_init(&mem);
+	ww_report_make(&mem, &s->f, &whole, &full, &r, NULL);
+	if (what == REPORT)
+		ww_report_text(out, &r, o);
+	else if (what == TREE)
+		ww_tree_text(out, &r, o);
+	else
+		ww_report_json(out, &r, true);
+	fclose(out);
+	ww_arena_release(&mem);
+	return text;
+}
+
+/* Is there a line that begins so (after blanks), and how wide is the widest? */
+static const char *line_with(const char *text, const char *begin)
+{
+	static char line[512];
+
+	for (const char *p = text; *p; p += strcspn(p, "\n") + (p[strcspn(p, "\n")] == '\n')) {
+		snprintf(line, sizeof(line), "%.*s", (int)strcspn(p, "\n"), p);
+		const char *q = line + strspn(line, " ");
+		if (!strncmp(q, begin, strlen(begin)))
+			return q;
+	}
+	return NULL;
+}
+
+static size_t widest(const char *text)
+{
+	size_t most = 0;
+
+	for (const char *p = text; *p; p += strcspn(p, "\n") + (p[strcspn(p, "\n")] == '\n'))
+		most = WW_MAX(most, strcspn(p, "\n"));
+	return most;
+}
+
+int main(void)
+{
+	struct ww_text_opts o = {.width = 100, .top = 10};
+	struct scene s;
+
+	build(&s);
+	s.f.thread.comm[s.b] = str(&s.f, "wri\033[31mter");
+	char *text = render(&s, &o, REPORT);
+	ok(!strchr(text, '\033'), "no escape sequence without colour, nor out of the trace");
+	s.f.thread.comm[s.b] = str(&s.f, "writer");
+	free(text);
+
+	text = render(&s, &o, REPORT);
+	ok(widest(text) <= 100, "the report fits into 100 columns: %zu", widest(text));
+	ok(line_with(text, "reader (1): wall time 100 ns") != NULL, "it names thread and wall time");
+	ok(line_with(text, "50 ns  50.0 %      1     50 ns  blocked: pipe in read - pipe:[7], from writer (2)")
+		   != NULL, "a row of the table");
+	ok(line_with(text, "100 ns 100.0 %") != NULL, "the table ends in the wall time");
+	ok(line_with(text, "--> Blocked in SYSCALL read(3 pipe:[7]) 50 ns") != NULL, "the longest wait");
+	ok(line_with(text, "--> writer (2) Blocked in SYSCALL nanosleep 20 ns") != NULL, "its waker's own wait");
+	ok(line_with(text, "writer (2) RUNNING 18 ns") != NULL, "its waker's running");
+	ok(line_with(text, "--- Woken up in context of writer (2)") != NULL, "who woke");
+	ok(line_with(text, "--- Woken up by block completion: vda write") != NULL, "the device woke");
+	const char *f = line_with(text, "- 50 % of the wall time (50 ns)");
+	ok(f && strstr(f, "pipe"), "the first finding");
+	free(text);
+
+	text = render(&s, &o, TREE);
+	ok(widest(text) <= 100, "the tree fits into 100 columns: %zu", widest(text));
+	const char *read_at = strstr(text, "read(3"), *fsync_at = strstr(text, "fsync(4");
+	ok(read_at && fsync_at && read_at < fsync_at, "the tree has both waits, by time");
+	free(text);
+
+	o.color = true;
+	text = render(&s, &o, REPORT);
+	ok(strchr(text, '\033') != NULL, "colour when asked");
+	free(text);
+
+	text = render(&s, &o, REPORT_JSON);
+	ok(strstr(text, "\"wall_ns\": 100") != NULL, "JSON has the wall time");
+	ok(!strchr(text, '\033'), "and no colour");
+	free(text);
+	ww_facts_release(&s.f);
+	return done_testing();
+}
