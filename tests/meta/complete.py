@@ -1,0 +1,78 @@
+#!/usr/bin/python3
+"""What the tables name has its man page, its row and its package; nothing is forgotten. TAP."""
+import os, re, subprocess, sys
+
+SRC = os.environ.get('WW_SRC') or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+W = os.environ.get('WHYWAIT', os.path.join(SRC, 'build/whywait'))
+n = failed = 0
+
+
+def check(bad, text):
+    global n, failed
+    n += 1
+    failed += bool(bad)
+    print('%sok %d - %s' % ('not ' if bad else '', n, text))
+    for b in bad[:20]:
+        print('#   ' + b)
+
+
+def read(*path):
+    return open(os.path.join(SRC, *path), errors='replace').read()
+
+
+def exists(*path):
+    return os.path.exists(os.path.join(SRC, *path))
+
+
+def run(*args):
+    p = subprocess.run([W] + list(args), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=30)
+    return p.returncode, p.stdout.decode(errors='replace')
+
+
+commands = re.findall(r'"([a-z]+)"\s*,\s*"', read('src/cmd/commands.c'))
+files = sorted(f[4:-2] for f in os.listdir(os.path.join(SRC, 'src/cmd')) if re.match(r'cmd_[a-z_]+\.c$', f))
+check([] if commands else ['none found'], 'commands.c has a table of commands')
+check(['src/cmd/cmd_%s.c' % f for f in files if f not in commands], 'every cmd_NAME.c has its row in commands.c')
+check(['man/whywait-%s.1' % f for f in files if not exists('man', 'whywait-%s.1' % f)], 'every command has a man page')
+check([] if exists('man', 'whywait.1') else ['man/whywait.1'], 'the program has a man page')
+bad = []
+for page in sorted(os.listdir(os.path.join(SRC, 'man'))):
+    p = subprocess.run(['man', '--warnings', '-l', '-Tutf8', os.path.join(SRC, 'man', page)], stdin=subprocess.DEVNULL,
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE) if os.path.exists('/usr/bin/man') else None
+    if p and p.stderr.strip():
+        bad.append('%s: %s' % (page, p.stderr.decode(errors='replace').splitlines()[0]))
+check(bad, 'man reads every page without a warning')
+
+rc, text = run('--help')
+check(['%s' % f for f in files if not re.search(r'^\s*%s\b' % f, text, re.M)] if rc == 0 else ['--help exits %d' % rc],
+      'whywait --help names every command')
+bad = []
+for f in files:
+    rc, text = run(f, '--help')
+    if rc != 0 or 'usage' not in text.lower():
+        bad.append('%s --help: exit %d: %s' % (f, rc, text[:80]))
+    rc, text = run(f, '--no-such-option')
+    if rc != 2:
+        bad.append('%s --no-such-option: exit %d, not 2' % (f, rc))
+check(bad, 'every command explains itself and refuses unknown options with 2')
+bad = []
+for f in files:
+    page = read('man', 'whywait-%s.1' % f) if exists('man', 'whywait-%s.1' % f) else ''
+    options = set(re.findall(r'--([a-z][a-z-]+)', run(f, '--help')[1]))
+    plain = page.replace('\\-', '-').replace('\\fB', '').replace('\\fI', '').replace('\\fR', '')
+    bad += ['%s: --%s' % (f, o) for o in sorted(options) if '--' + o not in plain and
+            o not in ('help', 'quiet', 'verbose', 'no-color', 'no-such-option')]
+check(bad, 'every option of --help is in the man page')
+
+have = set(re.sub('#.*', '', read('packages.txt')).split())
+check(sorted(set(re.sub('#.*', '', read('scripts/packages-build.txt')).split()) - have),
+      'packages.txt has all of scripts/packages-build.txt')
+lines = [l for l in read('packages.txt').splitlines() if l]
+check([] if lines == sorted(set(lines)) else ['sort -u it'], 'packages.txt is sorted, one package a line')
+bad = []
+for d in ('try', 'test', '.ci/run', 'tests/run', 'scripts/install-packages'):
+    if not os.access(os.path.join(SRC, d), os.X_OK):
+        bad.append(d)
+check(bad, 'the scripts can be executed')
+print('1..%d' % n)
+sys.exit(1 if failed else 0)
