@@ -1,0 +1,80 @@
+/* privilege.c - the invoking user, and capabilities. Raw capset(2): one call does not need a library. */
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "record/privilege.h"
+
+static bool env_id(const char *name, unsigned long *ret)
+{
+	const char *s = getenv(name);
+	char *end;
+
+	if (!s || *s < '0' || *s > '9')
+		return false;
+	errno = 0;
+	*ret = strtoul(s, &end, 10);
+	return !errno && !*end && *ret < UINT32_MAX;
+}
+
+bool ww_privilege_invoker(struct ww_invoker *ret)
+{
+	unsigned long uid, gid;
+
+	if (geteuid() != 0 || !env_id("SUDO_UID", &uid) || !env_id("SUDO_GID", &gid) || uid == 0)
+		return false;
+	*ret = (struct ww_invoker){.uid = (uid_t)uid, .gid = (gid_t)gid};
+	const struct passwd *p = getpwuid(ret->uid);
+	if (p) {
+		snprintf(ret->name, sizeof(ret->name), "%s", p->pw_name);
+		snprintf(ret->home, sizeof(ret->home), "%s", p->pw_dir);
+		snprintf(ret->shell, sizeof(ret->shell), "%s", p->pw_shell);
+	}
+	return true;
+}
+
+int ww_privilege_become(const struct ww_invoker *who)
+{
+	int rc = *who->name ? initgroups(who->name, who->gid) : setgroups(1, &who->gid);
+
+	if (rc || setresgid(who->gid, who->gid, who->gid) || setresuid(who->uid, who->uid, who->uid))
+		return errno;
+	if (*who->name) {
+		setenv("HOME", who->home, 1);
+		setenv("USER", who->name, 1);
+		setenv("LOGNAME", who->name, 1);
+		setenv("SHELL", *who->shell ? who->shell : "/bin/sh", 1);
+	}
+	return 0;
+}
+
+int ww_privilege_drop(bool keep_files, struct ww_err *err)
+{
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct d[2] = {{0}};
+	uint64_t have = ww_privilege_caps(), keep = 1ull << CAP_KILL;
+
+	if (keep_files)
+		keep |= 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_CHOWN;
+	keep &= have;
+	for (int i = 0; i < 2; i++)
+		d[i].effective = d[i].permitted = (uint32_t)(keep >> (32 * i));
+	if (syscall(SYS_capset, &h, d) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return ww_err_errno(err, "", "cannot give up privileges");
+	return 0;
+}
+
+uint64_t ww_privilege_caps(void)
+{
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct d[2] = {{0}};
+
+	if (syscall(SYS_capget, &h, d))
+		return 0;
+	return d[0].effective | (uint64_t)d[1].effective << 32;
+}
