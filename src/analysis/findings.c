@@ -37,34 +37,48 @@ static const char *plural(struct ww_arena *mem, uint32_t n, const char *what)
 	return ww_arena_printf(mem, "%u %s%s", n, what, n == 1 ? "" : "s");
 }
 
+static const char *const doing[WW_ST_N] = {
+	[WW_ST_UNKNOWN] = "doing what the trace does not show",
+	[WW_ST_RUNNING_USER] = "computing in user space",
+	[WW_ST_RUNNING_KERNEL] = "running in the kernel",
+	[WW_ST_INTERRUPTED] = "interrupted",
+	[WW_ST_STOLEN] = "without a CPU, taken by the hypervisor",
+	[WW_ST_PREEMPTED] = "ready to run but preempted",
+	[WW_ST_RUNQUEUE] = "ready to run but without a CPU",
+	[WW_ST_THROTTLED] = "throttled by its cgroup",
+	[WW_ST_STOPPED] = "stopped",
+	[WW_ST_BLOCKED] = "blocked for ",
+};
+
 /* What the chains of this row's waits come down to: "; meanwhile producer (203) was running 80 %". */
 static const char *meanwhile(struct findings *s, const struct ww_breakdown_row *row)
 {
 	const struct ww_thread_report *m = &s->r->main;
-	struct ww_thread_report part = {0};
+	WW_VEC(struct ww_link) waits = {0};
 	const struct ww_facts *f = s->r->facts;
 	int64_t sum = 0;
 
-	part.waits = WW_ARENA_ARRAY(s->mem, struct ww_link, m->nwaits + 1);
 	for (uint32_t i = 0; i < m->nwaits; i++) {
 		const struct ww_link *l = &m->waits[i];
 		const char *sc = ww_name_syscall_only(f, f->state.syscall[l->row]);
 		if (l->cause == row->cause && !strcmp(sc ? sc : "", row->syscall) &&
 		    !strcmp(ww_name_state(s->mem, f, l->row, false), row->detail)) {
-			part.waits[part.nwaits++] = *l;
+			*ww_vec_push(&waits) = *l;
 			sum += l->nchain ? l->dur_ns : 0;
 		}
 	}
+	struct ww_thread_report part = {.waits = waits.v, .nwaits = (uint32_t)waits.n};
 	ww_blame_make(s->mem, f, &part);
+	ww_vec_free(&waits);
 	if (!part.nblame || !sum || part.blame[0].state == WW_ST_UNKNOWN)
 		return "";
 	const struct ww_blame_row *b = &part.blame[0];
 	const char *cause = b->cause == WW_CA_NONE ? "" : ww_cause_name(b->cause);
 	if (b->thread == WW_NONE)
 		return "";
-	return ww_arena_printf(s->mem, "; for %.0f %% of that, %s was %s%s%s%s%s%s", 100.0 * (double)b->ns / (double)sum,
-			       ww_name_thread(s->mem, f, b->thread), ww_state_name(b->state), *cause ? " on " : "",
-			       cause, *b->detail ? " (" : "", b->detail, *b->detail ? ")" : "");
+	return ww_arena_printf(s->mem, "; for %.0f %% of that, %s was %s%s%s%s%s", 100.0 * (double)b->ns / (double)sum,
+			       ww_name_thread(s->mem, f, b->thread), doing[b->state], cause,
+			       *b->detail ? " (" : "", b->detail, *b->detail ? ")" : "");
 }
 
 static const char *blocked_text(struct findings *s, const struct ww_breakdown_row *r)

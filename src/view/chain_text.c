@@ -84,6 +84,18 @@ static void put_other(struct ww_text *t, const struct ww_link *l, unsigned inden
 
 static void put_chain(struct ww_text *t, const struct ww_link *wait, unsigned indent, unsigned depth);
 
+/* The detail without the file's name when the call has just named it. */
+static const char *rest_of_detail(struct ww_text *t, const struct ww_link *l)
+{
+	const char *file = l->row != WW_NONE ? ww_name_file(t->f, t->f->state.file[l->row]) : "", *d = l->detail;
+
+	if (*file && l->call && strstr(l->call, file) && !strncmp(d, file, strlen(file))) {
+		d += strlen(file);
+		d += strspn(d, ", ");
+	}
+	return ww_text_fit(t, d, SIZE_MAX / 2);
+}
+
 static void put_wait(struct ww_text *t, const struct ww_link *l, unsigned indent, unsigned depth)
 {
 	const char *who = depth ? ww_text_fit(t, ww_name_thread(&t->mem, t->f, l->thread), 30) : "";
@@ -95,19 +107,25 @@ static void put_wait(struct ww_text *t, const struct ww_link *l, unsigned indent
 	const char *head = ww_arena_printf(&t->mem, "--> %s%sBlocked in %s", who, *who ? " " : "", in);
 	const char *times = ww_arena_printf(&t->mem, " %s [%s .. %s] ", ww_text_dur(t, l->dur_ns),
 					    ww_text_at(t, l->start_ts_ns), ww_text_at(t, l->start_ts_ns + l->dur_ns));
-	unsigned used = indent + (unsigned)(strlen(head) + strlen(times) + strlen(cause)) + 2;
-	bool wrap = used + strlen(l->detail) > t->o->width && *l->detail;
+	const char *detail = rest_of_detail(t, l);
+	const char *sure = l->certainty != WW_SURE ? " (uncertain: events lost)" : "";
+	unsigned used = indent + (unsigned)(strlen(head) + strlen(times) + strlen(cause) + strlen(sure)) + 2;
 
 	put_indent(t, indent);
-	fprintf(t->out, "%s%s%s%s%s%s%s", ww_paint_on(t, WW_P_WAIT), head, ww_paint_off(t, WW_P_WAIT), times, cause,
-		l->certainty != WW_SURE ? " (uncertain)" : "", *l->detail ? ": " : "");
-	if (wrap) {
+	fprintf(t->out, "%s%s%s%s%s%s", ww_paint_on(t, WW_P_WAIT), head, ww_paint_off(t, WW_P_WAIT), times, cause,
+		sure);
+	if (used + strlen(detail) <= t->o->width || !*detail) {
+		fprintf(t->out, "%s%s\n", *detail ? ": " : "", detail);
+	} else {
 		fputc('\n', t->out);
 		put_indent(t, indent + 8);
+		fprintf(t->out, "%s\n", ww_text_fit(t, detail, room(t, indent + 8)));
 	}
-	fprintf(t->out, "%s\n", ww_text_fit(t, l->detail, room(t, wrap ? indent + 8 : used)));
 	put_chain(t, l, indent + 4, depth + 1);
-	const char *woken = ww_text_woken(t, &l->woken_by);
+	struct ww_woken by = l->woken_by;
+	if (by.thread == l->thread && by.kind != WW_WK_THREAD)
+		by.thread = WW_NONE; /* its own request, its own timer: no news */
+	const char *woken = ww_text_woken(t, &by);
 	put_indent(t, indent);
 	if (*woken)
 		fprintf(t->out, "--- Woken up %s\n", ww_text_fit(t, woken, room(t, indent + 14)));

@@ -151,7 +151,7 @@ static void put_family(struct ww_text *t, const struct ww_report *r)
 /* A sentence, broken between words. */
 static void put_sentence(struct ww_text *t, const char *s)
 {
-	size_t column = 2;
+	size_t column = 3;
 
 	fputs("  -", t->out);
 	s = ww_text_fit(t, s, 4 * t->o->width);

@@ -113,7 +113,8 @@ const char *ww_text_woken(struct ww_text *t, const struct ww_woken *w)
 		return ww_arena_printf(&t->mem, "by block completion: %s%s%s%s", name, *who ? " (submitted by " : "", who,
 				       *who ? ")" : "");
 	case WW_WK_TIMER:
-		return ww_arena_printf(&t->mem, "by timer %s%s%s%s", name, *who ? " (armed by " : "", who, *who ? ")" : "");
+		return ww_arena_printf(&t->mem, "by timer%s%s%s%s%s", strcmp(name, "timer") ? " " : "",
+				       strcmp(name, "timer") ? name : "", *who ? " (armed by " : "", who, *who ? ")" : "");
 	case WW_WK_PACKET:
 		return ww_arena_printf(&t->mem, "by packet %s%s%s%s", name, *who ? " (sent by " : "", who, *who ? ")" : "");
 	case WW_WK_WORK:
