@@ -65,6 +65,12 @@ struct ww_env {
 	const char *name, *value; /* integers are printed as decimal */
 };
 
+/* A thread's name that the recording saved beside its events (trace.dat). */
+struct ww_saved_comm {
+	int32_t tid;
+	const char *comm;
+};
+
 struct ww_trace_info {
 	const char *path;
 	const char *format;         /* "ctf 1.8", "trace.dat v7", "perf.data" */
@@ -75,6 +81,8 @@ struct ww_trace_info {
 	struct ww_clock clock;
 	const struct ww_env *env;
 	uint32_t nenv, nclasses, nstreams, ncpus;
+	const struct ww_saved_comm *comms;
+	uint32_t ncomms;
 };
 
 struct ww_class {
