@@ -48,6 +48,7 @@ static const char *const doing[WW_ST_N] = {
 	[WW_ST_THROTTLED] = "throttled by its cgroup",
 	[WW_ST_STOPPED] = "stopped",
 	[WW_ST_BLOCKED] = "blocked for ",
+	[WW_ST_RUNNING] = "running",
 };
 
 /* What the chains of this row's waits come down to: "; meanwhile producer (203) was running 80 %". */
@@ -147,6 +148,8 @@ static void add_rows(struct findings *s)
 		else if (r->state == WW_ST_RUNNING_KERNEL)
 			add(s, r->ns, ww_arena_printf(s->mem, "%s it was running in the kernel%s%s: work, not waiting.",
 						      share(s, r->ns), *r->detail ? ", in " : "", r->detail));
+		else if (r->state == WW_ST_RUNNING)
+			add(s, r->ns, ww_arena_printf(s->mem, "%s it was running, not waiting.", share(s, r->ns)));
 		else if (r->state == WW_ST_INTERRUPTED)
 			add(s, r->ns, ww_arena_printf(s->mem, "%s its CPU was taken by interrupts (%s).",
 						      share(s, r->ns), r->detail));

@@ -46,7 +46,7 @@ static void fill(const struct ww_facts *f, uint32_t t, int64_t from, int64_t to,
 	c[COMM].s = ww_facts_str(f, f->thread.comm[t]);
 	c[BEGIN].i = from;
 	c[WALL].i = to - from;
-	c[RUNNING].i = state[WW_ST_RUNNING_USER] + state[WW_ST_RUNNING_KERNEL];
+	c[RUNNING].i = state[WW_ST_RUNNING_USER] + state[WW_ST_RUNNING_KERNEL] + state[WW_ST_RUNNING];
 	c[READY].i = state[WW_ST_PREEMPTED] + state[WW_ST_RUNQUEUE] + state[WW_ST_THROTTLED];
 	c[BLOCKED].i = state[WW_ST_BLOCKED];
 	c[UNKNOWN].i = state[WW_ST_UNKNOWN] + (to - from - seen);

@@ -23,7 +23,8 @@ static size_t room(const struct ww_text *t, unsigned used)
 
 static bool runs(const struct ww_link *l)
 {
-	return l->state == WW_ST_RUNNING_USER || l->state == WW_ST_RUNNING_KERNEL || l->state == WW_ST_INTERRUPTED;
+	return l->state == WW_ST_RUNNING_USER || l->state == WW_ST_RUNNING_KERNEL ||
+	       l->state == WW_ST_RUNNING || l->state == WW_ST_INTERRUPTED;
 }
 
 /* A stretch of running of one thread: how long in user space, and in which calls most. */
@@ -37,7 +38,8 @@ static void put_running(struct ww_text *t, const struct ww_link *l, uint32_t n, 
 
 	for (uint32_t i = 0; i < n; i++) {
 		const char *name = l[i].state == WW_ST_RUNNING_USER ? "user" : *l[i].detail ? l[i].detail :
-				   l[i].state == WW_ST_INTERRUPTED ? "interrupts" : "kernel";
+				   l[i].state == WW_ST_INTERRUPTED ? "interrupts" :
+				   l[i].state == WW_ST_RUNNING ? "user or kernel" : "kernel";
 		uint32_t k = 0;
 		while (k < np && strcmp(part[k].name, name))
 			k++;

@@ -109,7 +109,8 @@ static void put_blame(struct ww_text *t, const struct ww_thread_report *r)
 
 static const char *state_sum(struct ww_text *t, const struct ww_thread_report *r, bool run)
 {
-	int64_t ns = run ? r->by_state_ns[WW_ST_RUNNING_USER] + r->by_state_ns[WW_ST_RUNNING_KERNEL]
+	int64_t ns = run ? r->by_state_ns[WW_ST_RUNNING_USER] + r->by_state_ns[WW_ST_RUNNING_KERNEL] +
+				   r->by_state_ns[WW_ST_RUNNING]
 			 : r->by_state_ns[WW_ST_BLOCKED];
 
 	return ww_text_dur(t, ns);

@@ -23,6 +23,7 @@ enum ww_paint ww_paint_of(enum ww_thread_state s)
 	switch (s) {
 	case WW_ST_RUNNING_USER:
 	case WW_ST_RUNNING_KERNEL:
+	case WW_ST_RUNNING:
 		return WW_P_RUN;
 	case WW_ST_BLOCKED:
 		return WW_P_WAIT;
@@ -92,7 +93,7 @@ const char *ww_text_state(struct ww_text *t, enum ww_thread_state s, enum ww_cau
 		[WW_ST_RUNNING_KERNEL] = "running: kernel", [WW_ST_INTERRUPTED] = "interrupted",
 		[WW_ST_STOLEN] = "stolen by host",  [WW_ST_PREEMPTED] = "ready: preempted",
 		[WW_ST_RUNQUEUE] = "ready: no CPU yet", [WW_ST_THROTTLED] = "ready: throttled",
-		[WW_ST_STOPPED] = "stopped",
+		[WW_ST_STOPPED] = "stopped",        [WW_ST_RUNNING] = "running",
 	};
 
 	if (s == WW_ST_BLOCKED)
@@ -118,7 +119,7 @@ const char *ww_text_woken(struct ww_text *t, const struct ww_woken *w)
 	case WW_WK_PACKET:
 		return ww_arena_printf(&t->mem, "by packet %s%s%s%s", name, *who ? " (sent by " : "", who, *who ? ")" : "");
 	case WW_WK_WORK:
-		return ww_arena_printf(&t->mem, "by deferred work %s%s%s%s", name, *who ? " (queued by " : "", who,
+		return ww_arena_printf(&t->mem, "by deferred work %s%s%s%s", name, *who ? " (run by " : "", who,
 				       *who ? ")" : "");
 	case WW_WK_IRQ:
 	case WW_WK_SOFTIRQ:
