@@ -1,0 +1,73 @@
+#!/usr/bin/python3
+"""Oracle: strace -f -ttt -T. The truth programs know their own waits: each is in a call of that name, of that
+thread, at that time, and the call is not longer than the known wait. strace stops the thread at both edges of
+a call, which the kernel's books count as waiting too, so a known wait may be longer here than strace's call;
+half of the known time must be in the calls. TAP; exit 77 without strace."""
+import glob, json, os, re, shutil, subprocess, sys, tempfile, time
+
+BUILD = os.environ.get('WW_BUILD', 'build')
+EDGE = 400000
+LEAVE_OUT = {'pidns', 'timens', 'coldmmap', 'stopped', 'busy', 'busypoll', 'rt_preempt', 'two_busy', 'pipe_sleep32',
+             'mutex_preempt'}   # no wait in a call, or other numbers and clocks than strace's
+if not shutil.which('strace'):
+    print('strace is not installed')
+    sys.exit(77)
+offset = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+LINE = re.compile(r'^(\d+)\s+(\d+)\.(\d+) (.*)$')
+
+
+def calls(path):
+    """{tid: [(name, start, end)]} in CLOCK_MONOTONIC ns; an unfinished call ends at its resumption."""
+    out, open_calls = {}, {}
+    for line in open(path, errors='replace'):
+        m = LINE.match(line)
+        if not m:
+            continue
+        tid, ts, text = int(m.group(1)), int(m.group(2)) * 10**9 + int(m.group(3)) * 1000 - offset, m.group(4)
+        name = re.match(r'(?:<\.\.\. )?(\w+)', text)
+        dur = re.search(r'<(\d+)\.(\d+)>$', text)
+        if not name:
+            continue
+        if text.endswith('<unfinished ...>'):
+            open_calls[tid] = (name.group(1), ts)
+        elif dur:
+            start = open_calls.pop(tid)[1] if 'resumed>' in text and tid in open_calls else ts
+            ns = int(dur.group(1)) * 10**9 + int(dur.group(2)) * 1000
+            out.setdefault(tid, []).append((name.group(1), start, start + ns))
+    return out
+
+
+n = failed = 0
+for prog in sorted(glob.glob(os.path.join(BUILD, 'tests/truth/truth-*'))):
+    name = os.path.basename(prog)[6:]
+    if not os.path.isfile(prog) or name in LEAVE_OUT:
+        continue
+    with tempfile.TemporaryDirectory() as d:
+        log = os.path.join(d, 'strace')
+        p = subprocess.run(['strace', '-f', '-ttt', '-T', '-o', log, prog, '%d' % (time.time_ns() & 0xffffff)],
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=100)
+        seen = calls(log)
+    lines = [json.loads(l) for l in p.stdout.decode().splitlines() if l.startswith('{')]
+    if any(l['t'] == 'skip' for l in lines):
+        continue
+    waits = [l for l in lines if l['t'] == 'wait' and l['known'] > 1000000]
+    bad = []
+    known = inside = 0
+    for w in waits:
+        names = set(w['syscall'].split('|'))
+        fit = [c for c in seen.get(w['tid'], []) if c[0] in names and c[1] >= w['start'] - EDGE and c[2] <= w['end'] + EDGE]
+        total = sum(c[2] - c[1] for c in fit)
+        known, inside = known + w['known'], inside + total
+        if not fit or total > w['known'] + EDGE:
+            bad.append('%s %.3f ms known, strace says %.3f ms in %s' % (w['syscall'], w['known'] / 1e6, total / 1e6,
+                                                                         [c[0] for c in fit]))
+    if inside < known / 2:
+        bad.append('%.1f ms known, %.1f ms in the calls' % (known / 1e6, inside / 1e6))
+    n += 1
+    wrong = bad or (not waits and name not in ('fsync', 'odirect'))
+    failed += bool(wrong)
+    print('%sok %d - %s: %d known waits are in the calls that strace sees' % ('not ' if wrong else '', n, name, len(waits)))
+    for b in bad[:5]:
+        print('#   ' + b)
+print('1..%d' % n)
+sys.exit(1 if failed or not n else 0)
