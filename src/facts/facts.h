@@ -16,7 +16,9 @@
 /* The tokens are those of JSON and SQL; the lists grow at the end. Names: ww_*_name(). */
 enum ww_thread_state { /* struct ww_state is the row */
 	WW_ST_UNKNOWN, WW_ST_RUNNING_USER, WW_ST_RUNNING_KERNEL, WW_ST_INTERRUPTED, WW_ST_STOLEN,
-	WW_ST_PREEMPTED, WW_ST_RUNQUEUE, WW_ST_THROTTLED, WW_ST_STOPPED, WW_ST_BLOCKED, WW_ST_N
+	WW_ST_PREEMPTED, WW_ST_RUNQUEUE, WW_ST_THROTTLED, WW_ST_STOPPED, WW_ST_BLOCKED,
+	WW_ST_RUNNING, /* on a CPU, but whether in user space or the kernel is not known */
+	WW_ST_N
 };
 enum ww_cause {
 	WW_CA_NONE, WW_CA_UNKNOWN, WW_CA_DISK, WW_CA_TIMER, WW_CA_FUTEX, WW_CA_PIPE, WW_CA_UNIX, WW_CA_TCP,

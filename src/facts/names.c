@@ -3,7 +3,7 @@
 
 static const char *const state_names[WW_ST_N] = {
 	"unknown", "running-user", "running-kernel", "interrupted", "stolen",
-	"preempted", "runqueue", "throttled", "stopped", "blocked",
+	"preempted", "runqueue", "throttled", "stopped", "blocked", "running",
 };
 static const char *const cause_names[WW_CA_N] = {
 	"", "unknown", "disk", "timer", "futex", "pipe", "unix", "tcp", "udp", "child", "signal", "fault",

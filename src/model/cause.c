@@ -1,0 +1,347 @@
+/* cause.c - what ended a wait.
+ *
+ * Two looks at it. When the wakeup is seen: from the system call, the kind of its file and who woke.
+ * When the call returns: its return value and the descriptor that was ready settle what the wakeup
+ * left open. What neither shows stays `unknown`: no rule here guesses.
+ *
+ * Example: read(3) on a pipe, woken by thread 7 -> pipe. poll(), woken by thread 7 -> unknown so far;
+ * its return reports fd 5, a unix socket -> unix. nanosleep woken by a thread -> unknown so far;
+ * returns EINTR -> signal.
+ */
+#include "model/model_private.h"
+
+struct verdict {
+	enum ww_cause cause;
+	uint32_t other, file;
+};
+
+struct look { /* everything that a rule may use */
+	struct ww_model *m;
+	struct ww_thr *t;
+	enum ww_waker kind; /* of the wakeup */
+	uint32_t waker;     /* thread, when kind is thread or work */
+	uint32_t fact;
+	uint32_t row;
+	bool signalled;     /* a signal for it was generated in the same context just before */
+	bool returned;      /* ret is known */
+	int64_t ret;
+};
+
+enum { E_INTR = 4, E_AGAIN = 11, E_TIMEDOUT = 110, E_RESTART_FIRST = 512, E_RESTART_LAST = 516 };
+
+static const uint8_t file_causes[WW_FK_N] = {
+	[WW_FK_PIPE] = WW_CA_PIPE, [WW_FK_FIFO] = WW_CA_PIPE, [WW_FK_SOCK_UNIX] = WW_CA_UNIX,
+	[WW_FK_SOCK_TCP] = WW_CA_TCP, [WW_FK_SOCK_UDP] = WW_CA_UDP,
+	[WW_FK_SOCK_NETLINK] = WW_CA_NETLINK, [WW_FK_SOCK_VSOCK] = WW_CA_VSOCK,
+	[WW_FK_EVENTFD] = WW_CA_EVENTFD, [WW_FK_TIMERFD] = WW_CA_TIMER,
+	[WW_FK_SIGNALFD] = WW_CA_SIGNAL, [WW_FK_TTY] = WW_CA_TTY, [WW_FK_PIDFD] = WW_CA_CHILD,
+};
+
+enum ww_cause ww_cause_of_file(enum ww_file_kind kind)
+{
+	enum ww_cause c = (unsigned)kind < WW_FK_N ? file_causes[kind] : WW_CA_NONE;
+
+	return c == WW_CA_NONE ? WW_CA_UNKNOWN : c;
+}
+
+static enum ww_cause cause_of(const struct look *l, uint32_t file)
+{
+	return file == WW_NONE ? WW_CA_UNKNOWN : ww_cause_of_file(l->m->f->file.kind[file]);
+}
+
+static bool interrupted(const struct look *l)
+{
+	return l->returned && (l->ret == -E_INTR || (l->ret <= -E_RESTART_FIRST && l->ret >= -E_RESTART_LAST));
+}
+
+static bool by_thread(const struct look *l)
+{
+	return l->kind == WW_WK_THREAD || l->kind == WW_WK_WORK;
+}
+
+static enum ww_cause packet_cause(const struct look *l)
+{
+	uint8_t proto = l->fact < l->m->f->packet.n ? l->m->f->packet.proto[l->fact] : 0;
+
+	return proto == 6 ? WW_CA_TCP : proto == 17 ? WW_CA_UDP : WW_CA_UNKNOWN;
+}
+
+/* A helper (jbd2, kworker) woke it: if the helper itself came from the disk meanwhile, it was the
+ * disk. */
+static bool helper_came_from_disk(const struct look *l)
+{
+	const struct ww_state_cols *s = &l->m->f->state;
+
+	if (!by_thread(l) || l->waker == WW_NONE)
+		return false;
+	const struct ww_thr *h = l->m->thr.v[l->waker];
+	return h->last_wait_row != WW_NONE && s->cause[h->last_wait_row] == WW_CA_DISK &&
+	       h->last_wait_end > s->start_ts_ns[l->row];
+}
+
+static void rule_sleep(const struct look *l, struct verdict *v)
+{
+	if (l->kind == WW_WK_TIMER || (l->returned && l->ret == 0))
+		v->cause = WW_CA_TIMER;
+}
+
+static void rule_futex(const struct look *l, struct verdict *v)
+{
+	if (l->kind == WW_WK_THREAD) {
+		v->cause = WW_CA_FUTEX;
+		v->other = l->waker;
+	} else if (l->returned && l->ret == 0) {
+		v->cause = WW_CA_FUTEX;
+	}
+	if (l->kind == WW_WK_TIMER || (l->returned && l->ret == -E_TIMEDOUT)) {
+		v->cause = WW_CA_TIMER;
+		v->other = WW_NONE;
+	}
+}
+
+static bool is_storage(const struct look *l, uint32_t file)
+{
+	uint8_t k = file == WW_NONE ? WW_FK_UNKNOWN : l->m->f->file.kind[file];
+
+	return k == WW_FK_REG || k == WW_FK_DIR || k == WW_FK_BLK;
+}
+
+static void rule_fd(const struct look *l, struct verdict *v)
+{
+	bool ended = l->kind != WW_WK_UNKNOWN || (l->returned && l->ret >= 0);
+
+	if (is_storage(l, l->t->sc_file)) {
+		if (helper_came_from_disk(l))
+			v->cause = WW_CA_DISK;
+		return;
+	}
+	if (ended)
+		v->cause = cause_of(l, l->t->sc_file);
+	if (v->cause == WW_CA_UNKNOWN && l->kind == WW_WK_PACKET)
+		v->cause = packet_cause(l);
+	if (v->cause != WW_CA_UNKNOWN && l->kind == WW_WK_TIMER && l->returned && l->ret == -E_AGAIN)
+		v->cause = WW_CA_TIMER; /* SO_RCVTIMEO */
+	if (v->cause == WW_CA_UNKNOWN && helper_came_from_disk(l))
+		v->cause = WW_CA_DISK;
+}
+
+/* poll woken by a thread that is writing to something: what it writes to is what is polled. */
+static uint32_t file_written_by_waker(const struct look *l)
+{
+	if (l->kind != WW_WK_THREAD || l->waker == WW_NONE)
+		return WW_NONE;
+	const struct ww_thr *w = l->m->thr.v[l->waker];
+	if (!w->in_syscall || w->sc->wait != WW_W_FD || w->sc_file == WW_NONE)
+		return WW_NONE;
+	uint32_t peer = l->m->f->file.peer[w->sc_file];
+	return peer != WW_NONE ? peer : w->sc_file;
+}
+
+static void rule_poll(const struct look *l, struct verdict *v)
+{
+	if (l->returned && l->ret == 0) {
+		v->cause = WW_CA_TIMER;
+		return;
+	}
+	if (l->t->ready_file != WW_NONE) {
+		v->file = l->t->ready_file;
+		v->cause = cause_of(l, v->file);
+	}
+	if (v->cause == WW_CA_UNKNOWN && l->kind == WW_WK_PACKET)
+		v->cause = packet_cause(l);
+	if (v->cause == WW_CA_UNKNOWN) {
+		uint32_t file = file_written_by_waker(l);
+
+		v->cause = cause_of(l, file);
+		v->file = v->cause == WW_CA_UNKNOWN ? v->file : file;
+	}
+	if (v->cause == WW_CA_UNKNOWN && !l->returned && l->kind == WW_WK_TIMER)
+		v->cause = WW_CA_TIMER;
+}
+
+static void rule_child(const struct look *l, struct verdict *v)
+{
+	if (l->returned && l->ret > 0) {
+		struct ww_thr *child = ww_thr_find(l->m, l->ret);
+
+		v->cause = WW_CA_CHILD;
+		v->other = child ? child->index : by_thread(l) ? l->waker : WW_NONE;
+	} else if (l->kind == WW_WK_THREAD || (l->returned && l->ret == 0)) {
+		v->cause = WW_CA_CHILD;
+		v->other = l->kind == WW_WK_THREAD ? l->waker : WW_NONE;
+	}
+}
+
+static void rule_vfork(const struct look *l, struct verdict *v)
+{
+	if (l->kind == WW_WK_THREAD && l->waker != WW_NONE &&
+	    l->m->f->thread.parent[l->waker] == l->t->index) {
+		v->cause = WW_CA_CHILD;
+		v->other = l->waker;
+	} else if (helper_came_from_disk(l)) {
+		v->cause = WW_CA_DISK;
+	}
+}
+
+static void rule_signal(const struct look *l, struct verdict *v)
+{
+	if (l->kind == WW_WK_TIMER || (l->returned && l->ret == -E_AGAIN)) {
+		v->cause = WW_CA_TIMER;
+	} else if (l->kind == WW_WK_THREAD || l->signalled || (l->returned && l->ret > 0)) {
+		v->cause = WW_CA_SIGNAL;
+		v->other = l->kind == WW_WK_THREAD ? l->waker : WW_NONE;
+	}
+}
+
+static void rule_sync(const struct look *l, struct verdict *v)
+{
+	if (helper_came_from_disk(l))
+		v->cause = WW_CA_DISK;
+}
+
+static void wait_for_thread(const struct look *l, struct verdict *v, enum ww_cause cause)
+{
+	if (l->kind == WW_WK_THREAD) {
+		v->cause = cause;
+		v->other = l->waker;
+	} else if (l->kind == WW_WK_TIMER) {
+		v->cause = WW_CA_TIMER;
+	} else if (l->returned && l->ret >= 0) {
+		v->cause = cause;
+	}
+}
+
+static void rule_flock(const struct look *l, struct verdict *v)
+{
+	wait_for_thread(l, v, WW_CA_FILELOCK);
+}
+
+static void rule_fcntl(const struct look *l, struct verdict *v)
+{
+	int64_t cmd = l->t->sc_arg[1];
+
+	if (cmd == 7 || cmd == 14 || cmd == 38) /* F_SETLKW, F_SETLKW64, F_OFD_SETLKW */
+		wait_for_thread(l, v, WW_CA_FILELOCK);
+}
+
+static void rule_ipc(const struct look *l, struct verdict *v)
+{
+	wait_for_thread(l, v, WW_CA_IPC);
+}
+
+static void rule_uring(const struct look *l, struct verdict *v)
+{
+	if (l->kind == WW_WK_TIMER)
+		v->cause = WW_CA_TIMER;
+	else if (by_thread(l) && helper_came_from_disk(l))
+		v->cause = WW_CA_DISK;
+	else if (by_thread(l) && l->waker != WW_NONE && l->m->thr.v[l->waker]->io_worker)
+		v->cause = WW_CA_WORK;
+}
+
+static void (*const rules[])(const struct look *, struct verdict *) = {
+	[WW_W_OTHER] = rule_sync, [WW_W_SLEEP] = rule_sleep, [WW_W_FUTEX] = rule_futex,
+	[WW_W_FD] = rule_fd, [WW_W_POLL] = rule_poll, [WW_W_CHILD] = rule_child,
+	[WW_W_VFORK] = rule_vfork, [WW_W_SIGNAL] = rule_signal, [WW_W_SYNC] = rule_sync,
+	[WW_W_FLOCK] = rule_flock, [WW_W_FCNTL] = rule_fcntl, [WW_W_IPC] = rule_ipc,
+	[WW_W_URING] = rule_uring,
+};
+
+static void kernel_thread(const struct look *l, struct verdict *v)
+{
+	const char *comm = ww_facts_str(l->m->f, l->m->f->thread.comm[l->t->index]);
+
+	if (l->kind == WW_WK_TIMER)
+		v->cause = WW_CA_TIMER;
+	else if (helper_came_from_disk(l))
+		v->cause = WW_CA_DISK;
+	else if (!strncmp(comm, "kworker", 7) && l->t->work_row == WW_NONE && by_thread(l))
+		v->cause = WW_CA_WORK; /* idle until something was queued */
+}
+
+/* The file that the disk was asked for: the call's, if it is storage, else the request's. */
+static uint32_t disk_file(const struct look *l)
+{
+	if (l->t->in_syscall && is_storage(l, l->t->sc_file))
+		return l->t->sc_file;
+	return l->kind == WW_WK_BLOCK && l->fact < l->m->f->block_io.n ? l->m->f->block_io.file[l->fact]
+									: WW_NONE;
+}
+
+static struct verdict decide(const struct look *l)
+{
+	struct ww_facts *f = l->m->f;
+	struct verdict v = {WW_CA_UNKNOWN, WW_NONE, f->state.file[l->row]};
+
+	if (f->state.fault[l->row] != WW_NONE) {
+		v.cause = WW_CA_FAULT;
+		v.file = f->fault.file[f->state.fault[l->row]];
+		if (v.file == WW_NONE)
+			v.file = disk_file(l);
+	} else if (f->state.object[l->row] && l->t->lock) {
+		v.cause = WW_CA_LOCK;
+		v.other = by_thread(l) ? l->waker : WW_NONE;
+	} else if (l->kind == WW_WK_BLOCK) {
+		v.cause = WW_CA_DISK;
+		v.file = disk_file(l);
+	} else if (l->t->kernel) {
+		kernel_thread(l, &v);
+	} else if (l->t->in_syscall) {
+		if (interrupted(l) || (l->signalled && l->t->sc->wait != WW_W_CHILD)) {
+			v.cause = WW_CA_SIGNAL;
+			v.other = by_thread(l) ? l->waker : WW_NONE;
+		} else {
+			rules[l->t->sc->wait](l, &v);
+		}
+		if (v.cause == WW_CA_DISK)
+			v.file = disk_file(l);
+	}
+	return v;
+}
+
+static void write_verdict(struct ww_model *m, uint32_t row, struct verdict v)
+{
+	m->f->state.cause[row] = (uint8_t)v.cause;
+	m->f->state.other[row] = v.other;
+	m->f->state.file[row] = v.file;
+}
+
+static struct look look_at(struct ww_model *m, struct ww_thr *t, uint32_t row, uint32_t w)
+{
+	struct look l = {.m = m, .t = t, .row = row, .kind = WW_WK_UNKNOWN, .waker = WW_NONE, .fact = WW_NONE};
+
+	if (w != WW_NONE) {
+		l.kind = m->f->wakeup.kind[w];
+		l.fact = m->f->wakeup.fact[w];
+		l.waker = by_thread(&l) ? m->f->wakeup.waker[w] : WW_NONE;
+	}
+	return l;
+}
+
+void ww_cause_at_wakeup(struct ww_model *m, struct ww_thr *t, uint32_t row, uint32_t wakeup)
+{
+	struct look l = look_at(m, t, row, wakeup);
+
+	l.signalled = wakeup != WW_NONE && m->cpu->signal_tid >= 0 &&
+		      (m->cpu->signal_tid == t->tid || m->cpu->signal_tid == m->f->thread.pid[t->index]);
+	write_verdict(m, row, decide(&l));
+	t->wait_row = t->last_wait_row = row;
+	t->last_wait_end = m->now;
+}
+
+void ww_cause_at_exit(struct ww_model *m, struct ww_thr *t, int64_t ret)
+{
+	uint32_t row = t->wait_row;
+
+	if (row == WW_NONE || t->kernel)
+		return;
+	struct look l = look_at(m, t, row, m->f->state.wakeup[row]);
+	l.returned = true;
+	l.ret = ret;
+	enum ww_cause before = m->f->state.cause[row];
+	struct verdict v = decide(&l);
+	/* The helper and the lock are only visible at the wakeup itself. */
+	if (before == WW_CA_LOCK || (v.cause == WW_CA_UNKNOWN && before != WW_CA_TIMER))
+		return;
+	write_verdict(m, row, v);
+}

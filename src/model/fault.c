@@ -1,0 +1,78 @@
+/* fault.c - page faults of user space, signals, contended locks of the kernel.
+ *
+ * A fault's entry is an event everywhere; its end only whywait records. Without the end, only a
+ * wait outside any system call proves that the thread was still in it.
+ */
+#include "model/model_private.h"
+
+void ww_on_fault(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_thr *t = ww_thr_current(m);
+	struct ww_fault r = {.start_ts_ns = m->now, .dur_ns = -1, .address = ww_v_u64(ev, S_FLT_ADDR),
+			     .file = WW_NONE, .major = 2,
+			     .write = (ww_v_u64(ev, S_FLT_CODE) & 2) != 0};
+
+	if (!t || t->idle || t->kernel || m->cpu->depth)
+		return;
+	if (t->in_syscall) /* user space faults: the call's return was lost, or is not recorded */
+		ww_syscall_forget(t);
+	ww_thr_known_mode(m, t, WW_MODE_USER);
+	r.thread = t->index;
+	r.file = ww_vma_file(m, t, r.address, &r.offset);
+	t->fault_row = ww_fault_push(m->f, &r);
+	ww_thr_running(m, t, m->now);
+}
+
+void ww_on_own_fault_end(struct ww_model *m, const struct ww_event *ev)
+{
+	enum { TID, ADDRESS, MAJOR, DEV, INO, OFFSET };
+	struct ww_thr *t = ww_thr_find(m, ww_v_int(ev, TID, -1));
+	struct ww_facts *f = m->f;
+
+	if (!t || t->fault_row == WW_NONE)
+		return;
+	uint32_t row = t->fault_row, file = f->fault.file[row];
+	if (ww_v_u64(ev, INO))
+		file = ww_file_intern(m, WW_FK_REG, (uint32_t)ww_v_u64(ev, DEV), ww_v_u64(ev, INO));
+	f->fault.dur_ns[row] = m->now - f->fault.start_ts_ns[row];
+	f->fault.major[row] = (uint8_t)ww_v_u64(ev, MAJOR);
+	f->fault.file[row] = file;
+	f->fault.offset[row] = ww_v_u64(ev, OFFSET);
+	if (t->wait_row != WW_NONE && f->state.fault[t->wait_row] == row)
+		f->state.file[t->wait_row] = file;
+	t->wait_row = t->fault_row = WW_NONE;
+	t->mode = WW_MODE_USER;
+	if (t->cpu >= 0)
+		ww_thr_running(m, t, m->now);
+}
+
+void ww_on_signal_gen(struct ww_model *m, const struct ww_event *ev)
+{
+	m->cpu->signal_tid = (int32_t)ww_v_int(ev, S_SIG_PID, -1);
+}
+
+void ww_on_signal_deliver(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_thr *t = ww_thr_current(m);
+
+	(void)ev;
+	if (t && !t->in_syscall)
+		t->fault_row = WW_NONE; /* a fault that ended in a signal (SIGSEGV, SIGBUS) */
+}
+
+void ww_on_lock_begin(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_thr *t = ww_thr_current(m);
+
+	if (t && !m->cpu->depth)
+		t->lock = ww_v_u64(ev, 0);
+}
+
+void ww_on_lock_end(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_thr *t = ww_thr_current(m);
+
+	(void)ev;
+	if (t && !m->cpu->depth)
+		t->lock = 0;
+}

@@ -1,0 +1,112 @@
+/* finish.c - the end of the trace: open states become rows, gaps make what they touch uncertain. */
+#include <stdlib.h>
+
+#include "model/model_private.h"
+
+static void end_cpu(struct ww_model *m, uint32_t cpu)
+{
+	struct ww_cpu *c = &m->cpus.v[cpu];
+	struct ww_run r = {.cpu = cpu, .thread = c->cur, .start_ts_ns = c->run_start,
+			   .dur_ns = m->now - c->run_start, .end_reason = WW_RE_TRACE_END,
+			   .prio = c->run_prio, .next = WW_NONE};
+
+	if (c->cur != WW_NONE && r.dur_ns > 0)
+		ww_run_push(m->f, &r);
+}
+
+static void end_thread(struct ww_model *m, struct ww_thr *t)
+{
+	if (t->dead)
+		return;
+	bool blocked = t->st.state == WW_ST_BLOCKED;
+	bool poll = t->in_syscall && t->sc->wait == WW_W_POLL;
+	uint32_t row = ww_thr_state(m, t, m->now, WW_ST_UNKNOWN);
+	if (row != WW_NONE && blocked)
+		m->f->state.cause[row] = poll ? WW_CA_IDLE : WW_CA_UNKNOWN;
+	m->f->thread.end_ts_ns[t->index] = m->now;
+}
+
+/* ---- gaps ---- */
+struct span {
+	int64_t from, to;
+};
+
+static int by_from(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* The gaps of all CPUs as sorted, disjoint spans: a wakeup lost on any CPU may have ended a wait. */
+static uint32_t merge_gaps(const struct ww_facts *f, struct span *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < f->gap.n; i++)
+		s[i] = (struct span){f->gap.start_ts_ns[i], f->gap.start_ts_ns[i] + f->gap.dur_ns[i]};
+	qsort(s, f->gap.n, sizeof(*s), by_from);
+	for (uint32_t i = 0; i < f->gap.n; i++) {
+		if (n && s[i].from <= s[n - 1].to)
+			s[n - 1].to = WW_MAX(s[n - 1].to, s[i].to);
+		else
+			s[n++] = s[i];
+	}
+	return n;
+}
+
+static bool touches(const struct span *s, uint32_t n, int64_t from, int64_t to)
+{
+	uint32_t lo = 0, hi = n;
+
+	while (lo < hi) { /* first span that ends at or after from */
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (s[mid].to < from)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < n && s[lo].from <= to;
+}
+
+static void mark_gaps(struct ww_facts *f)
+{
+	if (!f->gap.n)
+		return;
+	struct span *s = ww_xcalloc(f->gap.n, sizeof(*s));
+	uint32_t n = merge_gaps(f, s);
+
+	for (uint32_t i = 0; i < f->state.n; i++)
+		if (touches(s, n, f->state.start_ts_ns[i], f->state.start_ts_ns[i] + f->state.dur_ns[i]))
+			f->state.certainty[i] = WW_UNCERTAIN;
+	for (uint32_t i = 0; i < f->wakeup.n; i++)
+		if (touches(s, n, f->wakeup.ts_ns[i], f->wakeup.ts_ns[i]))
+			f->wakeup.certainty[i] = WW_UNCERTAIN;
+	for (uint32_t i = 0; i < n; i++)
+		f->loss.gap_ns += s[i].to - s[i].from;
+	free(s);
+}
+
+int ww_model_finish(struct ww_model *m, struct ww_err *err)
+{
+	const struct ww_trace_stats *st = ww_trace_stats(m->trace);
+	struct ww_facts *f = m->f;
+
+	if (!m->begun)
+		m->now = m->begin = st->begin_ts_ns;
+	m->now = WW_MAX(m->now, st->end_ts_ns);
+	for (uint32_t i = 0; i < m->cpus.n; i++)
+		end_cpu(m, i);
+	for (size_t i = 0; i < m->thr.n; i++)
+		end_thread(m, m->thr.v[i]);
+	f->begin_ts_ns = m->begin;
+	f->end_ts_ns = m->now;
+	if (f->target != WW_NONE && f->target_end_ts_ns == 0)
+		f->target_end_ts_ns = f->thread.end_ts_ns[f->target];
+	f->loss.lost_events = st->lost_events;
+	f->loss.bad_packets = st->bad_packets;
+	f->loss.out_of_order = st->out_of_order;
+	mark_gaps(f);
+	return ww_facts_seal(f, err);
+}

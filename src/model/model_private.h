@@ -1,0 +1,273 @@
+/* model_private.h - the state machine's own structures, between the files of src/model only.
+ *
+ * Who does what:
+ *   model.c     binds event classes to handlers, runs the loop
+ *   thread.c    threads, processes, their open state; emits `state`
+ *   cpu.c       what runs on a CPU: current thread and the nesting of interrupt contexts
+ *   sched.c     switch, wakeup, fork, exec, exit
+ *   wakeup.c    who really woke whom: from the context
+ *   cause.c     what ended a wait
+ *   syscall.c   system calls; fd.c descriptors and files; ready.c what poll found
+ *   block.c timer.c net.c work.c fault.c statedump.c own.c   one kind of event each
+ *   finish.c    end of the trace: open states, gaps, what the producer knew
+ */
+#ifndef WW_MODEL_PRIVATE_H
+#define WW_MODEL_PRIVATE_H
+
+#include "base/syscalls.h"
+#include "base/u64map.h"
+#include "base/vec.h"
+#include "model/model.h"
+#include "model/sysinfo.h"
+#include "model/vocab.h"
+
+#define WW_MAX_CPUS   4096
+#define WW_MAX_NEST   8
+#define WW_MAX_FD     65536
+#define WW_MAX_TID    (1 << 22) /* the kernel's PID_MAX_LIMIT */
+
+/* What completed in a context, most recent first: a wakeup from there is because of it. */
+struct ww_done {
+	uint8_t kind; /* enum ww_waker; WW_WK_UNKNOWN: nothing */
+	uint32_t fact;
+};
+
+struct ww_frame {
+	uint8_t kind; /* enum ww_irq_kind */
+	int32_t vector;
+	uint32_t name;
+	int64_t start;
+	struct ww_done done;
+	uint32_t timer; /* kind TIMER: timer row */
+};
+
+struct ww_cpu {
+	uint32_t cur;  /* thread index, WW_NONE unknown */
+	uint32_t idle; /* its idle thread */
+	int64_t run_start;
+	int32_t run_prio;
+	uint8_t depth;
+	struct ww_frame frame[WW_MAX_NEST];
+	/* A completion seen in no known context (an untraced interrupt); forgotten at the next
+	 * event that shows that the context is another. */
+	struct ww_done loose;
+	struct ww_done trigger; /* received packet or expired timer that a sent packet answers */
+	int64_t known_from;     /* first event, or end of the last gap */
+	int64_t gap_from;       /* begin of that gap, or known_from */
+	int32_t signal_tid;     /* signal just generated for it in this context; -1 none */
+};
+
+enum ww_mode { WW_MODE_UNKNOWN, WW_MODE_USER, WW_MODE_KERNEL };
+
+/* The state that the thread is in now; becomes a row when it ends. */
+struct ww_open_state {
+	int64_t start;
+	uint8_t state;
+	int16_t cpu;
+	uint32_t syscall, fault, wakeup, file, other, detail;
+	uint64_t object;
+};
+
+struct ww_thr {
+	int32_t tid;
+	uint32_t index, proc;
+	bool dead, kernel, idle, exiting, in_syscall, full_syscalls, regs_call, io_worker, throttled;
+	uint8_t mode;
+	int16_t cpu; /* running there, -1 not running */
+	struct ww_open_state st;
+	/* the call it is in */
+	const struct ww_sysinfo *sc;
+	uint32_t sc_row, sc_file;
+	int64_t sc_arg[3];
+	uint32_t sc_str;
+	int32_t sc_fd;
+	uint32_t fault_row; /* page fault it is in (or the last one that may still go on) */
+	uint64_t lock;      /* contended kernel lock it is in, 0 none */
+	/* the last wait of this call: its cause may be settled only by the call's return */
+	uint32_t wait_row;
+	/* woken before it was seen leaving the CPU */
+	uint32_t early_wakeup;
+	int64_t early_ts;
+	bool early_queued; /* on the run queue straight from the switch because of that */
+	uint32_t ready_file; /* descriptor that poll reported; WW_NONE */
+	uint8_t ready_kind;
+	uint32_t work_row;      /* work item that it executes */
+	uint32_t last_wait_row; /* last wait that ended, to follow a helper's own wait */
+	int64_t last_wait_end;
+};
+
+struct ww_vma {
+	uint64_t start, end, offset;
+	uint32_t file;
+};
+
+struct ww_armed { /* a timer that waits to fire */
+	uint64_t object;
+	uint32_t by, trigger; /* thread; packet */
+	int64_t ts, expires;
+};
+
+struct ww_proc {
+	int32_t pid;
+	uint32_t index;
+	WW_VEC(uint32_t) fds;  /* file index + 1 by descriptor; 0 unknown */
+	WW_VEC(struct ww_vma) vmas;
+};
+
+struct ww_model;
+typedef void (*ww_handler)(struct ww_model *m, const struct ww_event *ev);
+
+struct ww_bound { /* per event class */
+	ww_handler handle; /* NULL: not ours */
+	enum ww_kind kind;
+	uint32_t nslots;   /* v[nslots] is the current tid, where the producer says it */
+	const struct ww_sysinfo *sc;
+	uint32_t sc_name;  /* interned */
+	int32_t sc_nr;
+	uint32_t name;     /* interned: vectors */
+	bool compat;
+};
+
+struct ww_model {
+	struct ww_facts *f;
+	struct ww_trace *trace;
+	struct ww_err *err;
+	struct ww_arena mem;
+	struct ww_bound *bound;
+	const struct ww_bound *now_bound; /* of the event in hand */
+	int64_t now;
+	uint32_t cpu_nr;
+	struct ww_cpu *cpu; /* of the event in hand */
+	WW_VEC(struct ww_cpu) cpus;
+	WW_VEC(struct ww_thr *) thr; /* each stays where it is */
+	WW_VEC(struct ww_proc *) proc;
+	struct ww_u64map by_tid, by_pid, files, irqs, devices;
+	struct ww_u64map block_open;  /* (dev, sector) -> block_io row */
+	struct ww_u64map timer_open;  /* address -> index in armed */
+	WW_VEC(struct ww_armed) armed;
+	WW_VEC(uint32_t) armed_free;
+	struct ww_u64map skb_sent;    /* skb address -> packet row */
+	struct ww_u64map flow_sent;   /* headers -> packet row */
+	struct ww_u64map sock_ino;    /* socket inode -> file */
+	struct ww_u64map work_open;   /* address -> work row */
+	struct ww_u64map epoll;       /* (process, epfd, data) -> fd */
+	struct ww_u64map fd_tables;   /* state dump: table address -> process + 1 */
+	struct ww_u64map files_by_name;
+	struct ww_u64map sock_addr;   /* addresses and ports -> file */
+	bool has_waking, has_wakeup, has_fault_end, has_exceptions, has_softirq, has_irq, has_syscalls,
+		has_vectors, has_timers;
+	int64_t begin;
+	bool begun;
+	enum ww_abi abi;
+	int64_t last_gap_end;
+	uint32_t soft_names[16];
+};
+
+/* ---- values ---- */
+static inline uint64_t ww_v_u64(const struct ww_event *ev, uint32_t slot)
+{
+	if (slot >= ev->nval || (ev->v[slot].kind != WW_V_UINT && ev->v[slot].kind != WW_V_INT))
+		return 0;
+	return ev->v[slot].u;
+}
+static inline bool ww_v_has(const struct ww_event *ev, uint32_t slot)
+{
+	return slot < ev->nval && ev->v[slot].kind != WW_V_NONE;
+}
+static inline int64_t ww_v_int(const struct ww_event *ev, uint32_t slot, int64_t absent)
+{
+	if (slot >= ev->nval || (ev->v[slot].kind != WW_V_UINT && ev->v[slot].kind != WW_V_INT))
+		return absent;
+	return ev->v[slot].i;
+}
+/* Interned text; 0 ("") when absent. A fixed-size char array counts up to its NUL. */
+uint32_t ww_v_str(struct ww_model *m, const struct ww_event *ev, uint32_t slot);
+/* Integers of an array field, by visiting; returns how many of them (<= max). */
+uint32_t ww_v_array(struct ww_model *m, const struct ww_event *ev, const char *field, int64_t *to,
+		    uint32_t max);
+static inline uint32_t ww_intern(struct ww_model *m, const char *s)
+{
+	return ww_strtab_intern_cstr(&m->f->strs, s);
+}
+
+/* ---- thread.c ---- */
+struct ww_thr *ww_thr_get(struct ww_model *m, int64_t tid); /* created when new; NULL: bad tid */
+struct ww_thr *ww_thr_find(struct ww_model *m, int64_t tid);
+struct ww_thr *ww_thr_new(struct ww_model *m, int32_t tid, int64_t start);
+struct ww_thr *ww_thr_current(struct ww_model *m); /* of the event's CPU; NULL unknown */
+struct ww_thr *ww_thr_at(struct ww_model *m, uint32_t index);
+struct ww_proc *ww_proc_get(struct ww_model *m, int32_t pid);
+struct ww_proc *ww_proc_of(struct ww_model *m, const struct ww_thr *t); /* NULL unknown */
+void ww_thr_set_pid(struct ww_model *m, struct ww_thr *t, int32_t pid);
+void ww_thr_set_comm(struct ww_model *m, struct ww_thr *t, const struct ww_value *v);
+void ww_thr_end(struct ww_model *m, struct ww_thr *t, int64_t ts);
+/* Ends the open state at ts and begins another; the ended one's row, WW_NONE when it took no time. */
+uint32_t ww_thr_state(struct ww_model *m, struct ww_thr *t, int64_t ts, enum ww_thread_state s);
+/* Runs on its CPU: user, kernel (call or fault), or interrupted, as things stand now. */
+void ww_thr_running(struct ww_model *m, struct ww_thr *t, int64_t ts);
+void ww_thr_known_mode(struct ww_model *m, struct ww_thr *t, enum ww_mode before);
+
+/* ---- cpu.c ---- */
+bool ww_cpu_enter(struct ww_model *m, int32_t cpu);
+void ww_cpu_push(struct ww_model *m, enum ww_irq_kind kind, int32_t vector, uint32_t name);
+void ww_cpu_pop(struct ww_model *m, enum ww_irq_kind kind, int32_t vector);
+void ww_cpu_drop_frames(struct ww_model *m);
+void ww_cpu_done(struct ww_model *m, enum ww_waker kind, uint32_t fact);
+enum ww_context ww_cpu_context(const struct ww_cpu *c);
+uint32_t ww_cpu_soft_name(struct ww_model *m, int32_t vec);
+void ww_cpu_gap(struct ww_model *m, const struct ww_event *ev);
+
+/* ---- wakeup.c, cause.c ---- */
+uint32_t ww_wakeup_make(struct ww_model *m, struct ww_thr *wakee, int64_t target_cpu, bool waking);
+/* The wait of t ended with this wakeup (WW_NONE: not seen): fills cause, other, file of the row. */
+void ww_cause_at_wakeup(struct ww_model *m, struct ww_thr *t, uint32_t row, uint32_t wakeup);
+/* The call returned: what only its return tells. */
+void ww_cause_at_exit(struct ww_model *m, struct ww_thr *t, int64_t ret);
+enum ww_cause ww_cause_of_file(enum ww_file_kind kind);
+
+/* ---- fd.c ---- */
+uint32_t ww_file_intern(struct ww_model *m, enum ww_file_kind kind, uint32_t dev, uint64_t ino);
+uint32_t ww_file_new(struct ww_model *m, enum ww_file_kind kind, uint32_t name);
+uint32_t ww_file_by_name(struct ww_model *m, uint32_t name);
+uint32_t ww_fd_file(struct ww_model *m, const struct ww_thr *t, int64_t fd); /* WW_NONE unknown */
+void ww_fd_set(struct ww_proc *p, int64_t fd, uint32_t file);
+void ww_fd_copy(struct ww_proc *to, const struct ww_proc *from);
+void ww_fd_after_call(struct ww_model *m, struct ww_thr *t, const struct ww_event *ev, int64_t ret);
+void ww_fd_before_call(struct ww_model *m, struct ww_thr *t);
+uint32_t ww_vma_file(struct ww_model *m, const struct ww_thr *t, uint64_t addr, uint64_t *ret_off);
+void ww_ready_at_exit(struct ww_model *m, struct ww_thr *t, const struct ww_event *ev, int64_t ret);
+void ww_ready_note(struct ww_model *m, struct ww_thr *t, int64_t fd, uint64_t data);
+
+/* ---- syscall.c ---- */
+void ww_syscall_enter(struct ww_model *m, struct ww_thr *t, const struct ww_sysinfo *sc, uint32_t name,
+		      int32_t nr);
+void ww_syscall_exit(struct ww_model *m, struct ww_thr *t, const struct ww_sysinfo *sc, uint32_t name,
+		     int32_t nr, int64_t ret, const struct ww_event *ev);
+void ww_syscall_forget(struct ww_thr *t);
+
+/* ---- finish.c ---- */
+int ww_model_finish(struct ww_model *m, struct ww_err *err);
+
+/* ---- handlers, named in model.c's table ---- */
+#define WW_HANDLER(name) void ww_on_##name(struct ww_model *m, const struct ww_event *ev)
+WW_HANDLER(switch); WW_HANDLER(waking); WW_HANDLER(wakeup); WW_HANDLER(wakeup_new);
+WW_HANDLER(migrate); WW_HANDLER(fork); WW_HANDLER(exec); WW_HANDLER(exit); WW_HANDLER(rename);
+WW_HANDLER(irq_entry); WW_HANDLER(irq_exit); WW_HANDLER(soft_entry); WW_HANDLER(soft_exit);
+WW_HANDLER(vector_entry); WW_HANDLER(vector_exit);
+WW_HANDLER(hrt_start); WW_HANDLER(hrt_cancel); WW_HANDLER(hrt_expire); WW_HANDLER(timer_done);
+WW_HANDLER(tmr_start); WW_HANDLER(tmr_expire);
+WW_HANDLER(rq_queue); WW_HANDLER(rq_issue); WW_HANDLER(rq_complete);
+WW_HANDLER(net_send); WW_HANDLER(net_recv);
+WW_HANDLER(work_queue); WW_HANDLER(work_start); WW_HANDLER(work_end);
+WW_HANDLER(sys_entry); WW_HANDLER(sys_exit); WW_HANDLER(raw_entry); WW_HANDLER(raw_exit);
+WW_HANDLER(signal_gen); WW_HANDLER(signal_deliver); WW_HANDLER(fault);
+WW_HANDLER(lock_begin); WW_HANDLER(lock_end);
+WW_HANDLER(dump_proc); WW_HANDLER(dump_fd); WW_HANDLER(dump_irq); WW_HANDLER(dump_blk);
+WW_HANDLER(dump_ns);
+WW_HANDLER(own_target); WW_HANDLER(own_recorder); WW_HANDLER(own_block); WW_HANDLER(own_waker);
+WW_HANDLER(own_file); WW_HANDLER(own_fd); WW_HANDLER(own_sock); WW_HANDLER(own_ready);
+WW_HANDLER(own_epoll); WW_HANDLER(own_fault_end); WW_HANDLER(own_uring);
+WW_HANDLER(own_throttle); WW_HANDLER(own_timer_task); WW_HANDLER(own_sys_entry);
+WW_HANDLER(own_sys_exit);
+
+#endif

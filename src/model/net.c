@@ -1,0 +1,135 @@
+/* net.c - packets sent and received, with their headers where the producer has them.
+ *
+ * Inside one host a received packet is the sent one with the same skb address (loopback) or the same
+ * headers (through a virtual device). Both ends point to each other.
+ */
+#include "model/model_private.h"
+
+enum { MAX_PENDING = 1 << 16, PROTO_TCP = 6, PROTO_UDP = 17 };
+
+static uint64_t be_bytes(const struct ww_event *ev, uint32_t slot, uint32_t from, uint32_t n)
+{
+	uint64_t v = 0;
+
+	if (slot >= ev->nval || ev->v[slot].kind != WW_V_BYTES || ev->v[slot].len < from + n)
+		return 0;
+	for (uint32_t i = 0; i < n; i++)
+		v = v << 8 | (uint8_t)ev->v[slot].p[from + i];
+	return v;
+}
+
+static void tcp_header(const struct ww_event *ev, struct ww_packet *p, uint32_t sport, uint32_t ip_payload)
+{
+	uint32_t header = (uint32_t)ww_v_u64(ev, sport + 4) * 4;
+
+	p->sport = (uint16_t)ww_v_u64(ev, sport);
+	p->dport = (uint16_t)ww_v_u64(ev, sport + 1);
+	p->seq = (uint32_t)ww_v_u64(ev, sport + 2);
+	p->ack = (uint32_t)ww_v_u64(ev, sport + 3);
+	p->tcp_flags = (uint8_t)ww_v_u64(ev, sport + 5);
+	p->payload = ip_payload > header ? ip_payload - header : 0;
+}
+
+static void headers(const struct ww_event *ev, struct ww_packet *p)
+{
+	if (ww_v_has(ev, S_NET_PROTO4)) {
+		p->family = 4;
+		p->proto = (uint8_t)ww_v_u64(ev, S_NET_PROTO4);
+		p->saddr_lo = be_bytes(ev, S_NET_SADDR4, 0, 4);
+		p->daddr_lo = be_bytes(ev, S_NET_DADDR4, 0, 4);
+		p->len = (uint32_t)ww_v_u64(ev, S_NET_TOTLEN4);
+		uint32_t payload = p->len > 20 ? p->len - 20 : 0;
+		if (p->proto == PROTO_TCP) {
+			tcp_header(ev, p, S_NET_T4_SPORT, payload);
+		} else if (p->proto == PROTO_UDP) {
+			p->sport = (uint16_t)ww_v_u64(ev, S_NET_U4_SPORT);
+			p->dport = (uint16_t)ww_v_u64(ev, S_NET_U4_DPORT);
+			p->payload = payload > 8 ? payload - 8 : 0;
+		}
+	} else if (ww_v_has(ev, S_NET_PROTO6)) {
+		p->family = 6;
+		p->proto = (uint8_t)ww_v_u64(ev, S_NET_PROTO6);
+		p->saddr_hi = be_bytes(ev, S_NET_SADDR6, 0, 8);
+		p->saddr_lo = be_bytes(ev, S_NET_SADDR6, 8, 8);
+		p->daddr_hi = be_bytes(ev, S_NET_DADDR6, 0, 8);
+		p->daddr_lo = be_bytes(ev, S_NET_DADDR6, 8, 8);
+		p->len = (uint32_t)ww_v_u64(ev, S_NET_PLEN6) + 40;
+		if (p->proto == PROTO_TCP)
+			tcp_header(ev, p, S_NET_T6_SPORT, p->len - 40);
+	}
+}
+
+static uint64_t flow_key(const struct ww_packet *p)
+{
+	uint64_t k = ww_hash_mix(ww_hash_mix(p->saddr_hi, p->saddr_lo), ww_hash_mix(p->daddr_hi, p->daddr_lo));
+
+	k = ww_hash_mix(k, (uint64_t)p->sport << 16 | p->dport | (uint64_t)p->proto << 32);
+	return ww_hash_mix(ww_hash_mix(k, (uint64_t)p->seq << 32 | p->ack), (uint64_t)p->len << 8 | p->tcp_flags);
+}
+
+static struct ww_packet packet_of(struct ww_model *m, const struct ww_event *ev, bool sent)
+{
+	struct ww_cpu *c = m->cpu;
+	struct ww_thr *t = ww_thr_current(m);
+	struct ww_packet p = {.ts_ns = m->now, .sent = sent, .len = (uint32_t)ww_v_u64(ev, S_NET_LEN),
+			      .ifname = ww_v_str(m, ev, S_NET_IF), .skb = ww_v_u64(ev, S_NET_SKB),
+			      .cpu = m->cpu_nr, .context = (uint8_t)ww_cpu_context(c),
+			      .thread = WW_NONE, .trigger = WW_NONE, .match = WW_NONE};
+
+	headers(ev, &p);
+	if (!c->depth) {
+		if (t && !t->idle)
+			p.thread = sent ? t->index : WW_NONE;
+	} else if (sent) {
+		const struct ww_frame *fr = &c->frame[c->depth - 1];
+
+		if (fr->done.kind == WW_WK_PACKET) {
+			p.trigger = fr->done.fact;
+			p.trigger_kind = WW_WK_PACKET;
+		} else if (fr->timer != WW_NONE) {
+			p.trigger = fr->timer;
+			p.trigger_kind = WW_WK_TIMER;
+		}
+	}
+	return p;
+}
+
+static void remember(struct ww_u64map *map, uint64_t key, uint32_t row)
+{
+	if (map->n >= MAX_PENDING)
+		ww_u64map_clear(map); /* packets that left the host never come back */
+	ww_u64map_put(map, key, row);
+}
+
+void ww_on_net_send(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_packet p = packet_of(m, ev, true);
+	uint32_t row = ww_packet_push(m->f, &p);
+
+	remember(&m->skb_sent, p.skb, row);
+	if (p.proto == PROTO_TCP)
+		remember(&m->flow_sent, flow_key(&p), row);
+}
+
+void ww_on_net_recv(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_packet p = packet_of(m, ev, false);
+	uint64_t *i = ww_u64map_find(&m->skb_sent, p.skb), key = flow_key(&p);
+	uint64_t match = i ? *i : WW_NONE;
+
+	/* An skb's address is used again: it is the same packet only if the headers agree. */
+	if (i && p.proto && m->f->packet.proto[match] &&
+	    (m->f->packet.seq[match] != p.seq || m->f->packet.sport[match] != p.sport))
+		match = WW_NONE;
+	if (i)
+		ww_u64map_del(&m->skb_sent, p.skb);
+	if (match == WW_NONE && p.proto == PROTO_TCP && (i = ww_u64map_find(&m->flow_sent, key)))
+		match = *i;
+	if (p.proto == PROTO_TCP)
+		ww_u64map_del(&m->flow_sent, key);
+	p.match = (uint32_t)match;
+	uint32_t row = ww_packet_push(m->f, &p);
+	if (match != WW_NONE)
+		m->f->packet.match[match] = row;
+	ww_cpu_done(m, WW_WK_PACKET, row);
+}

@@ -1,0 +1,167 @@
+/* own.c - whywait's own events: the target, the recorder, files, sockets, ready descriptors. */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "model/model_private.h"
+
+#ifndef AF_VSOCK
+#define AF_VSOCK 40
+#endif
+
+void ww_on_own_target(struct ww_model *m, const struct ww_event *ev)
+{
+	enum { TID, PID, BEGIN, STATUS, COMM };
+	struct ww_thr *t = ww_thr_get(m, ww_v_int(ev, TID, -1));
+	struct ww_facts *f = m->f;
+
+	if (!t)
+		return;
+	if (!ww_v_u64(ev, BEGIN)) {
+		if (f->target == t->index) {
+			f->target_end_ts_ns = m->now;
+			f->target_status = (int32_t)ww_v_int(ev, STATUS, -1);
+		}
+		return;
+	}
+	ww_thr_set_pid(m, t, (int32_t)ww_v_int(ev, PID, -1));
+	f->thread.flags[t->index] |= WW_TF_TARGET;
+	if (f->target == WW_NONE) {
+		f->target = t->index;
+		f->target_begin_ts_ns = m->now;
+		f->target_end_ts_ns = 0;
+	}
+}
+
+void ww_on_own_recorder(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_thr *t = ww_thr_get(m, ww_v_int(ev, 0, -1));
+
+	if (t)
+		m->f->thread.flags[t->index] |= WW_TF_RECORDER;
+}
+
+void ww_on_own_file(struct ww_model *m, const struct ww_event *ev)
+{
+	uint32_t i = ww_file_intern(m, (enum ww_file_kind)ww_v_u64(ev, 0), (uint32_t)ww_v_u64(ev, 1), ww_v_u64(ev, 2));
+
+	if (!m->f->file.name[i])
+		m->f->file.name[i] = ww_v_str(m, ev, 3);
+}
+
+void ww_on_own_fd(struct ww_model *m, const struct ww_event *ev)
+{
+	enum { PID, FD, KIND, DEV, INO };
+	int64_t pid = ww_v_int(ev, PID, -1), fd = ww_v_int(ev, FD, -1);
+	uint64_t kind = ww_v_u64(ev, KIND);
+
+	if (pid <= 0 || pid > WW_MAX_TID)
+		return;
+	struct ww_proc *p = ww_proc_get(m, (int32_t)pid);
+	ww_fd_set(p, fd, kind ? ww_file_intern(m, (enum ww_file_kind)kind, (uint32_t)ww_v_u64(ev, DEV), ww_v_u64(ev, INO))
+			      : WW_NONE);
+}
+
+static void address_text(const struct ww_value *v, uint16_t family, uint64_t port, char *buf, size_t size)
+{
+	char ip[INET6_ADDRSTRLEN] = "?";
+
+	if (v->kind == WW_V_BYTES && v->len >= 16)
+		inet_ntop(family == AF_INET6 ? AF_INET6 : AF_INET, v->p, ip, sizeof(ip));
+	snprintf(buf, size, family == AF_INET6 ? "[%s]:%u" : "%s:%u", ip, (unsigned)port);
+}
+
+static uint64_t bytes_hash(const struct ww_value *v)
+{
+	uint64_t a = 0, b = 0;
+
+	if (v->kind == WW_V_BYTES && v->len >= 16) {
+		memcpy(&a, v->p, 8);
+		memcpy(&b, v->p + 8, 8);
+	}
+	return ww_hash_mix(a, b);
+}
+
+static void inet_names(struct ww_model *m, const struct ww_event *ev, uint32_t file)
+{
+	enum { INO, FAMILY, TYPE, PROTO, SPORT, DPORT, SADDR, DADDR };
+	uint16_t family = (uint16_t)ww_v_u64(ev, FAMILY);
+	uint64_t sport = ww_v_u64(ev, SPORT), dport = ww_v_u64(ev, DPORT);
+	char here[64], there[64], name[160];
+
+	address_text(&ev->v[SADDR], family, sport, here, sizeof(here));
+	address_text(&ev->v[DADDR], family, dport, there, sizeof(there));
+	snprintf(name, sizeof(name), dport ? "%s -> %s" : "%s", here, there);
+	m->f->file.name[file] = ww_intern(m, name);
+	if (!dport)
+		return;
+	uint64_t s = ww_hash_mix(bytes_hash(&ev->v[SADDR]), sport), d = ww_hash_mix(bytes_hash(&ev->v[DADDR]), dport);
+	uint64_t *other = ww_u64map_find(&m->sock_addr, ww_hash_mix(d, s));
+	if (other) {
+		m->f->file.peer[file] = (uint32_t)*other;
+		m->f->file.peer[*other] = file;
+	}
+	ww_u64map_put(&m->sock_addr, ww_hash_mix(s, d), file);
+}
+
+void ww_on_own_sock(struct ww_model *m, const struct ww_event *ev)
+{
+	enum { INO, FAMILY, TYPE, PROTO, SPORT, DPORT, SADDR, DADDR, PEER };
+	uint64_t family = ww_v_u64(ev, FAMILY), proto = ww_v_u64(ev, PROTO), peer = ww_v_u64(ev, PEER);
+	bool inet = family == AF_INET || family == AF_INET6;
+	enum ww_file_kind kind = family == AF_UNIX	? WW_FK_SOCK_UNIX
+				 : family == AF_NETLINK	? WW_FK_SOCK_NETLINK
+				 : family == AF_VSOCK	? WW_FK_SOCK_VSOCK
+				 : inet && proto == 6	? WW_FK_SOCK_TCP
+				 : inet && proto == 17	? WW_FK_SOCK_UDP
+							: WW_FK_SOCK_OTHER;
+
+	if (ev->nval <= PEER || !ww_v_u64(ev, INO))
+		return;
+	uint32_t file = ww_file_intern(m, kind, 0, ww_v_u64(ev, INO));
+	if (inet)
+		inet_names(m, ev, file);
+	if (peer) {
+		uint32_t other = ww_file_intern(m, kind, 0, peer);
+
+		m->f->file.peer[file] = other;
+		m->f->file.peer[other] = file;
+	}
+}
+
+void ww_on_own_ready(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_thr *t = ww_thr_find(m, ww_v_int(ev, 0, -1));
+
+	if (t && t->in_syscall)
+		ww_ready_note(m, t, ww_v_int(ev, 2, -1), ww_v_u64(ev, 4));
+}
+
+void ww_on_own_epoll(struct ww_model *m, const struct ww_event *ev)
+{
+	enum { PID, EPFD, FD, OP, DATA };
+	enum { CTL_DEL = 2 };
+	int64_t pid = ww_v_int(ev, PID, -1);
+
+	if (pid <= 0 || pid > WW_MAX_TID || ww_v_int(ev, OP, 0) == CTL_DEL)
+		return;
+	struct ww_proc *p = ww_proc_get(m, (int32_t)pid);
+	uint64_t key = ww_hash_mix(ww_hash_mix(p->index, ww_v_u64(ev, EPFD)), ww_v_u64(ev, DATA));
+	ww_u64map_put(&m->epoll, key, ww_v_u64(ev, FD));
+}
+
+void ww_on_own_throttle(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_thr *t = ww_thr_find(m, ww_v_int(ev, 0, -1));
+	bool on = ww_v_u64(ev, 1);
+
+	if (!t)
+		return;
+	t->throttled = on;
+	if (t->cpu >= 0)
+		return;
+	if (on && (t->st.state == WW_ST_PREEMPTED || t->st.state == WW_ST_RUNQUEUE))
+		ww_thr_state(m, t, m->now, WW_ST_THROTTLED);
+	else if (!on && t->st.state == WW_ST_THROTTLED)
+		ww_thr_state(m, t, m->now, WW_ST_RUNQUEUE);
+}

@@ -1,0 +1,363 @@
+/* sched.c - switches, wakeups, births and deaths.
+ *
+ * prev_state as every producer writes it: bits 1 S, 2 D, 4 T, 8 t, 0x10 X, 0x20 Z, 0x40 P, 0x80 I;
+ * 0, or 0x100 (0x400 before 4.14) for "R+": still runnable, so preempted.
+ * source include/trace/events/sched.h:__trace_sched_switch_state, include/linux/sched.h
+ */
+#include "model/model_private.h"
+
+enum { ST_STOPPED = 0x4 | 0x8, ST_DEAD = 0x10 | 0x20, ST_PREEMPTED = 0x100 | 0x400, ST_BITS = 0xff };
+
+static struct ww_thr *thread_of(struct ww_model *m, int64_t tid)
+{
+	return tid ? ww_thr_get(m, tid) : ww_thr_at(m, m->cpu->idle);
+}
+
+static void end_run(struct ww_model *m, struct ww_thr *t, enum ww_run_end why, uint32_t next)
+{
+	struct ww_run r = {.cpu = m->cpu_nr, .thread = t->index, .start_ts_ns = m->cpu->run_start,
+			   .dur_ns = m->now - m->cpu->run_start, .end_reason = (uint8_t)why,
+			   .prio = m->cpu->run_prio, .next = next};
+
+	if (r.dur_ns > 0)
+		ww_run_push(m->f, &r);
+}
+
+/* The switch says that prev ran here, and we did not know: it did since the CPU became known. */
+static void resync(struct ww_model *m, struct ww_thr *prev)
+{
+	struct ww_cpu *c = m->cpu;
+	struct ww_thr *old = ww_thr_current(m);
+
+	if (old) { /* two switches contradict each other: events are missing */
+		end_run(m, old, WW_RE_UNKNOWN, prev->index);
+		old->cpu = -1;
+		ww_thr_state(m, old, m->now, WW_ST_UNKNOWN);
+		c->known_from = c->gap_from = m->now;
+	}
+	if (prev->cpu >= 0 && (size_t)prev->cpu < m->cpus.n)
+		m->cpus.v[prev->cpu].cur = WW_NONE;
+	c->cur = prev->index;
+	c->run_start = c->known_from;
+	c->run_prio = -1;
+	prev->cpu = (int16_t)m->cpu_nr;
+	if (c->gap_from < c->known_from && prev->st.start < c->gap_from)
+		ww_thr_state(m, prev, c->gap_from, WW_ST_UNKNOWN);
+	if (prev->st.start < c->known_from)
+		ww_thr_state(m, prev, c->known_from, WW_ST_RUNNING);
+	prev->st.state = prev->kernel ? WW_ST_RUNNING_KERNEL : WW_ST_RUNNING;
+	prev->st.cpu = prev->cpu;
+}
+
+/* The wakeup was traced a moment before the switch: the waker waits for this CPU to let go. */
+static bool woken_before_switch(struct ww_model *m, struct ww_thr *t)
+{
+	if (t->early_wakeup == WW_NONE)
+		return false;
+	ww_thr_state(m, t, m->now, WW_ST_RUNQUEUE);
+	t->st.wakeup = t->early_wakeup;
+	t->early_queued = true;
+	return true;
+}
+
+static void start_wait(struct ww_model *m, struct ww_thr *t)
+{
+	ww_thr_state(m, t, m->now, WW_ST_BLOCKED);
+	t->wait_row = WW_NONE;
+	t->st.file = t->in_syscall ? t->sc_file : WW_NONE;
+	if (t->lock)
+		t->st.object = t->lock;
+	else if (t->in_syscall && t->sc->wait == WW_W_FUTEX)
+		t->st.object = (uint64_t)t->sc_arg[0];
+	if (!t->in_syscall && !t->kernel && t->fault_row != WW_NONE) {
+		/* User code sleeps of itself only in a page fault; this proves that it goes on. */
+		t->st.fault = t->fault_row;
+		t->st.file = m->f->fault.file[t->fault_row];
+		if (!m->has_fault_end)
+			t->mode = WW_MODE_UNKNOWN;
+	} else if (!t->in_syscall && t->mode == WW_MODE_USER) {
+		t->mode = WW_MODE_UNKNOWN;
+	}
+}
+
+static void leave_cpu(struct ww_model *m, struct ww_thr *t, struct ww_thr *next, int64_t bits)
+{
+	bool runnable = !(bits & ST_BITS) || (bits & ST_PREEMPTED);
+	bool dead = !runnable && (bits & ST_DEAD);
+
+	end_run(m, t, runnable ? WW_RE_PREEMPTED : dead ? WW_RE_EXITED : WW_RE_BLOCKED, next->index);
+	t->cpu = -1;
+	if (t->idle)
+		return;
+	if (dead) {
+		m->f->thread.flags[t->index] |= WW_TF_EXITED;
+		ww_thr_end(m, t, m->now);
+	} else if (runnable) {
+		ww_thr_state(m, t, m->now, t->throttled ? WW_ST_THROTTLED : WW_ST_PREEMPTED);
+		t->st.cpu = (int16_t)m->cpu_nr;
+		t->st.other = next->idle ? WW_NONE : next->index;
+	} else if (!woken_before_switch(m, t)) {
+		if (bits & ST_STOPPED)
+			ww_thr_state(m, t, m->now, WW_ST_STOPPED);
+		else
+			start_wait(m, t);
+	}
+	t->early_wakeup = WW_NONE;
+}
+
+static void enter_cpu(struct ww_model *m, struct ww_thr *t, const struct ww_event *ev)
+{
+	struct ww_cpu *c = m->cpu;
+
+	if (t->cpu >= 0 && t->cpu != (int16_t)m->cpu_nr && (size_t)t->cpu < m->cpus.n)
+		m->cpus.v[t->cpu].cur = WW_NONE; /* it left there in a gap */
+	c->cur = t->index;
+	c->run_start = m->now;
+	c->run_prio = (int32_t)ww_v_int(ev, S_SW_PRIO, -1);
+	uint8_t was = t->st.state;
+	uint32_t first = m->f->state.n;
+	t->cpu = (int16_t)m->cpu_nr;
+	t->early_wakeup = WW_NONE;
+	t->early_queued = false;
+	if (t->idle)
+		return;
+	ww_thr_running(m, t, m->now);
+	/* It runs, so it was woken, but nobody saw by whom nor when. */
+	if (was == WW_ST_BLOCKED && m->f->state.n > first)
+		ww_cause_at_wakeup(m, t, first, WW_NONE);
+	if (t->regs_call)
+		ww_syscall_forget(t);
+}
+
+void ww_on_switch(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_thr *prev = thread_of(m, ww_v_int(ev, S_SW_PREV, -1));
+	struct ww_thr *next = thread_of(m, ww_v_int(ev, S_SW_NEXT, -1));
+
+	if (!prev || !next)
+		return;
+	if (m->cpu->cur != prev->index)
+		resync(m, prev);
+	if (!prev->idle && ww_v_has(ev, S_SW_PREV_COMM))
+		ww_thr_set_comm(m, prev, &ev->v[S_SW_PREV_COMM]);
+	if (!next->idle && ww_v_has(ev, S_SW_NEXT_COMM))
+		ww_thr_set_comm(m, next, &ev->v[S_SW_NEXT_COMM]);
+	ww_cpu_drop_frames(m);
+	leave_cpu(m, prev, next, ww_v_int(ev, S_SW_STATE, 0));
+	if (prev != next)
+		enter_cpu(m, next, ev);
+}
+
+static void queue_on(struct ww_model *m, struct ww_thr *t, int64_t cpu, uint32_t wakeup)
+{
+	t->st.wakeup = wakeup;
+	t->st.cpu = cpu >= 0 && cpu < WW_MAX_CPUS ? (int16_t)cpu : -1;
+	if (cpu >= 0 && (size_t)cpu < m->cpus.n) {
+		struct ww_thr *on = ww_thr_at(m, m->cpus.v[cpu].cur);
+
+		if (on && !on->idle && on != t)
+			t->st.other = on->index;
+	}
+}
+
+/* A thread that was never seen and is woken now has slept since the begin, or the last gap. */
+static bool slept_all_along(const struct ww_model *m, const struct ww_thr *t)
+{
+	return t->st.state == WW_ST_UNKNOWN && m->last_gap_end <= t->st.start && t->st.start == m->begin;
+}
+
+static void wake(struct ww_model *m, const struct ww_event *ev, bool waking)
+{
+	int64_t target = ww_v_int(ev, S_WK_CPU, -1);
+	struct ww_thr *t = ww_thr_get(m, ww_v_int(ev, S_WK_TID, -1));
+
+	if (!t)
+		return;
+	if (ww_v_has(ev, S_WK_COMM))
+		ww_thr_set_comm(m, t, &ev->v[S_WK_COMM]);
+	uint32_t w = ww_wakeup_make(m, t, target, waking);
+	if (t->cpu >= 0) { /* still on its CPU: it will not block, or is just about to */
+		t->early_wakeup = w;
+		t->early_ts = m->now;
+		return;
+	}
+	if (t->st.state == WW_ST_RUNQUEUE && t->early_queued)
+		t->st.state = WW_ST_BLOCKED; /* so it had blocked after all */
+	if (slept_all_along(m, t))
+		t->st.state = WW_ST_BLOCKED;
+	bool blocked = t->st.state == WW_ST_BLOCKED;
+	if (!blocked && t->st.state != WW_ST_STOPPED && t->st.state != WW_ST_UNKNOWN)
+		return; /* woken twice */
+	t->early_queued = false;
+	uint32_t row = ww_thr_state(m, t, m->now, WW_ST_RUNQUEUE);
+	queue_on(m, t, target, w);
+	if (row == WW_NONE)
+		return;
+	m->f->state.wakeup[row] = w;
+	if (blocked)
+		ww_cause_at_wakeup(m, t, row, w);
+}
+
+void ww_on_waking(struct ww_model *m, const struct ww_event *ev)
+{
+	wake(m, ev, true);
+}
+
+void ww_on_wakeup(struct ww_model *m, const struct ww_event *ev)
+{
+	if (!m->has_waking) {
+		wake(m, ev, false);
+		return;
+	}
+	struct ww_thr *t = ww_thr_find(m, ww_v_int(ev, S_WK_TID, -1));
+	if (!t)
+		return;
+	if (t->cpu >= 0)
+		t->early_wakeup = WW_NONE; /* done while it ran on: it did not leave the CPU */
+	else if (t->st.state == WW_ST_RUNQUEUE && ww_v_has(ev, S_WK_CPU))
+		t->st.cpu = (int16_t)ww_v_int(ev, S_WK_CPU, -1);
+	else if (t->st.state == WW_ST_BLOCKED)
+		wake(m, ev, false);
+}
+
+void ww_on_wakeup_new(struct ww_model *m, const struct ww_event *ev)
+{
+	int64_t target = ww_v_int(ev, S_WK_CPU, -1);
+	struct ww_thr *t = ww_thr_get(m, ww_v_int(ev, S_WK_TID, -1));
+
+	if (!t || t->cpu >= 0)
+		return;
+	uint32_t w = ww_wakeup_make(m, t, target, true);
+	if (t->st.state != WW_ST_RUNQUEUE)
+		ww_thr_state(m, t, m->now, WW_ST_RUNQUEUE);
+	queue_on(m, t, target, w);
+}
+
+void ww_on_migrate(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_thr *t = ww_thr_find(m, ww_v_int(ev, 0, -1));
+	int64_t cpu = ww_v_int(ev, 1, -1);
+
+	if (t && t->cpu < 0 && cpu >= 0 && cpu < WW_MAX_CPUS &&
+	    (t->st.state == WW_ST_RUNQUEUE || t->st.state == WW_ST_PREEMPTED))
+		t->st.cpu = (int16_t)cpu;
+}
+
+enum { CLONE_THREAD_FLAG = 0x10000 };
+
+/* The new thread's process, where the event does not tell: from the call that made it; -1. */
+static int32_t child_pid(struct ww_model *m, const struct ww_thr *parent, int32_t tid)
+{
+	if (parent->kernel)
+		return tid;
+	if (!parent->in_syscall)
+		return -1;
+	const char *name = parent->sc->name;
+	if (!strcmp(name, "fork") || !strcmp(name, "vfork"))
+		return tid;
+	if (!strcmp(name, "clone"))
+		return parent->sc_arg[0] & CLONE_THREAD_FLAG ? m->f->thread.pid[parent->index] : tid;
+	return -1;
+}
+
+static void new_process(struct ww_model *m, struct ww_thr *parent, struct ww_thr *child)
+{
+	struct ww_proc *from = ww_proc_of(m, parent), *to = ww_proc_of(m, child);
+
+	if (!from || !to || from == to)
+		return;
+	m->f->process.parent[to->index] = from->index;
+	m->f->process.exe[to->index] = m->f->process.exe[from->index];
+	ww_fd_copy(to, from);
+}
+
+static void forget_pid(struct ww_model *m, int32_t pid)
+{
+	ww_u64map_del(&m->by_pid, (uint32_t)pid); /* the number is used again by another process */
+}
+
+void ww_on_fork(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_thr *parent = ww_thr_get(m, ww_v_int(ev, S_FK_PARENT, -1));
+	int64_t tid = ww_v_int(ev, S_FK_CHILD, -1);
+	struct ww_thr *old = ww_thr_find(m, tid);
+	struct ww_facts *f = m->f;
+	int64_t vtids[32];
+
+	if (!parent || tid <= 0 || tid > WW_MAX_TID)
+		return;
+	if (old)
+		ww_thr_end(m, old, m->now);
+	struct ww_thr *t = ww_thr_new(m, (int32_t)tid, m->now);
+	int32_t pid = (int32_t)ww_v_int(ev, S_FK_PID, child_pid(m, parent, (int32_t)tid));
+	if (pid == (int32_t)tid)
+		forget_pid(m, pid);
+	ww_thr_set_pid(m, t, pid);
+	f->thread.parent[t->index] = parent->index;
+	f->thread.comm[t->index] = f->thread.comm[parent->index];
+	f->thread.exe[t->index] = f->thread.exe[parent->index];
+	f->thread.flags[t->index] = WW_TF_FORKED | (f->thread.flags[parent->index] & (WW_TF_KERNEL | WW_TF_TARGET));
+	f->thread.pid_ns[t->index] = (uint32_t)ww_v_u64(ev, S_FK_NS);
+	uint32_t n = ww_v_has(ev, S_FK_VTIDS) ? ww_v_array(m, ev, "vtids", vtids, 32) : 0;
+	if (n)
+		f->thread.vtid[t->index] = (int32_t)vtids[n - 1];
+	if (ww_v_has(ev, S_FK_COMM))
+		ww_thr_set_comm(m, t, &ev->v[S_FK_COMM]);
+	t->kernel = parent->kernel;
+	/* It will return from the call that made it, where calls are recorded. */
+	t->mode = parent->full_syscalls ? WW_MODE_KERNEL : WW_MODE_UNKNOWN;
+	t->full_syscalls = parent->full_syscalls;
+	t->st.state = WW_ST_RUNQUEUE;
+	new_process(m, parent, t);
+}
+
+/* exec by a thread that is not the main one: it takes over the main thread's tid. */
+static struct ww_thr *take_over(struct ww_model *m, struct ww_thr *t, int32_t tid)
+{
+	struct ww_thr *leader = ww_thr_find(m, tid);
+
+	if (leader && leader != t)
+		ww_thr_end(m, leader, m->now);
+	ww_u64map_del(&m->by_tid, (uint32_t)t->tid);
+	t->tid = tid;
+	m->f->thread.tid[t->index] = tid;
+	ww_u64map_put(&m->by_tid, (uint32_t)tid, t->index);
+	return t;
+}
+
+void ww_on_exec(struct ww_model *m, const struct ww_event *ev)
+{
+	int64_t tid = ww_v_int(ev, S_EX_TID, -1), old = ww_v_int(ev, S_EX_OLD, tid);
+	struct ww_thr *t = ww_thr_get(m, old);
+
+	if (!t || tid <= 0 || tid > WW_MAX_TID)
+		return;
+	if (old != tid)
+		t = take_over(m, t, (int32_t)tid);
+	uint32_t exe = ww_v_str(m, ev, S_EX_FILE);
+	const char *path = ww_facts_str(m->f, exe), *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	m->f->thread.exe[t->index] = exe;
+	m->f->thread.comm[t->index] = ww_strtab_intern(&m->f->strs, base, strnlen(base, 15));
+	struct ww_proc *p = ww_proc_of(m, t);
+	if (p) {
+		m->f->process.exe[p->index] = exe;
+		ww_vec_clear(&p->vmas);
+	}
+}
+
+void ww_on_exit(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_thr *t = ww_thr_find(m, ww_v_int(ev, 0, -1));
+
+	if (t)
+		t->exiting = true;
+}
+
+void ww_on_rename(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_thr *t = ww_thr_find(m, ww_v_int(ev, 0, -1));
+
+	if (t && ww_v_has(ev, 1))
+		ww_thr_set_comm(m, t, &ev->v[1]);
+}

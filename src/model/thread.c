@@ -1,0 +1,186 @@
+/* thread.c - threads and processes, and the state that each thread is in now.
+ *
+ * A thread has exactly one open state at any time; ww_thr_state ends it and begins the next at the
+ * same stamp, so that a thread's rows are contiguous and sum to its life.
+ */
+#include "model/model_private.h"
+
+uint32_t ww_v_str(struct ww_model *m, const struct ww_event *ev, uint32_t slot)
+{
+	if (slot >= ev->nval || (ev->v[slot].kind != WW_V_STR && ev->v[slot].kind != WW_V_BYTES))
+		return 0;
+	return ww_strtab_intern(&m->f->strs, ev->v[slot].p, strnlen(ev->v[slot].p, ev->v[slot].len));
+}
+
+struct ww_thr *ww_thr_at(struct ww_model *m, uint32_t index)
+{
+	return index < m->thr.n ? m->thr.v[index] : NULL;
+}
+
+struct ww_thr *ww_thr_current(struct ww_model *m)
+{
+	return ww_thr_at(m, m->cpu->cur);
+}
+
+struct ww_thr *ww_thr_new(struct ww_model *m, int32_t tid, int64_t start)
+{
+	struct ww_thr *t = WW_ARENA_NEW(&m->mem, struct ww_thr);
+	struct ww_thread row = {.tid = tid, .pid = -1, .vtid = -1, .start_ts_ns = start, .end_ts_ns = start,
+				.parent = WW_NONE, .process = WW_NONE};
+
+	t->index = ww_thread_push(m->f, &row);
+	t->tid = tid;
+	t->proc = WW_NONE;
+	t->cpu = -1;
+	t->sc_row = t->sc_file = t->fault_row = t->wait_row = t->early_wakeup = WW_NONE;
+	t->ready_file = t->work_row = t->last_wait_row = WW_NONE;
+	t->sc_fd = -1;
+	t->st = (struct ww_open_state){.start = start, .state = WW_ST_UNKNOWN, .cpu = -1, .syscall = WW_NONE,
+				       .fault = WW_NONE, .wakeup = WW_NONE, .file = WW_NONE, .other = WW_NONE};
+	*ww_vec_push(&m->thr) = t;
+	if (tid)
+		ww_u64map_put(&m->by_tid, (uint32_t)tid, t->index);
+	return t;
+}
+
+struct ww_thr *ww_thr_find(struct ww_model *m, int64_t tid)
+{
+	uint64_t *i = tid > 0 && tid <= WW_MAX_TID ? ww_u64map_find(&m->by_tid, (uint64_t)tid) : NULL;
+
+	return i ? m->thr.v[*i] : NULL;
+}
+
+struct ww_thr *ww_thr_get(struct ww_model *m, int64_t tid)
+{
+	if (tid <= 0 || tid > WW_MAX_TID)
+		return NULL;
+	struct ww_thr *t = ww_thr_find(m, tid);
+	/* Met for the first time without a fork: it was there from the beginning, unless events
+	 * were lost, when nobody knows from where. */
+	return t ? t : ww_thr_new(m, (int32_t)tid, m->begin);
+}
+
+struct ww_proc *ww_proc_get(struct ww_model *m, int32_t pid)
+{
+	bool isnew;
+	uint64_t *i = ww_u64map_get(&m->by_pid, (uint32_t)pid, m->proc.n, &isnew);
+
+	if (!isnew)
+		return m->proc.v[*i];
+	struct ww_proc *p = WW_ARENA_NEW(&m->mem, struct ww_proc);
+	struct ww_process row = {.pid = pid, .main_thread = WW_NONE, .parent = WW_NONE};
+	p->pid = pid;
+	p->index = ww_process_push(m->f, &row);
+	*ww_vec_push(&m->proc) = p;
+	return p;
+}
+
+struct ww_proc *ww_proc_of(struct ww_model *m, const struct ww_thr *t)
+{
+	return t->proc < m->proc.n ? m->proc.v[t->proc] : NULL;
+}
+
+void ww_thr_set_pid(struct ww_model *m, struct ww_thr *t, int32_t pid)
+{
+	if (pid < 0 || pid > WW_MAX_TID || (t->proc != WW_NONE && m->proc.v[t->proc]->pid == pid))
+		return;
+	struct ww_proc *p = ww_proc_get(m, pid);
+	t->proc = p->index;
+	m->f->thread.pid[t->index] = pid;
+	m->f->thread.process[t->index] = p->index;
+	if (t->tid == pid)
+		m->f->process.main_thread[p->index] = t->index;
+}
+
+void ww_thr_set_comm(struct ww_model *m, struct ww_thr *t, const struct ww_value *v)
+{
+	if (v->kind != WW_V_STR && v->kind != WW_V_BYTES)
+		return;
+	size_t len = strnlen(v->p, v->len);
+	const char *old = ww_facts_str(m->f, m->f->thread.comm[t->index]);
+	if (strlen(old) == len && !memcmp(old, v->p, len))
+		return;
+	m->f->thread.comm[t->index] = ww_strtab_intern(&m->f->strs, v->p, len);
+}
+
+/* A call known from registers at a wait: it goes on for nobody knows how long after it. */
+static bool in_call(const struct ww_thr *t)
+{
+	return t->in_syscall && !t->regs_call;
+}
+
+static uint32_t call_row(const struct ww_thr *t)
+{
+	return t->in_syscall ? t->sc_row : WW_NONE;
+}
+
+uint32_t ww_thr_state(struct ww_model *m, struct ww_thr *t, int64_t ts, enum ww_thread_state s)
+{
+	struct ww_open_state *o = &t->st;
+	uint32_t row = WW_NONE;
+
+	if (ts > o->start && !t->idle) {
+		struct ww_state r = {.thread = t->index, .start_ts_ns = o->start, .dur_ns = ts - o->start,
+				     .state = o->state, .cpu = o->cpu, .syscall = o->syscall,
+				     .fault = o->fault, .wakeup = o->wakeup, .file = o->file,
+				     .object = o->object, .other = o->other, .detail = o->detail};
+		row = ww_state_push(m->f, &r);
+	}
+	*o = (struct ww_open_state){.start = WW_MAX(ts, o->start), .state = (uint8_t)s, .cpu = t->cpu,
+				    .syscall = in_call(t) || s == WW_ST_BLOCKED ? call_row(t) : WW_NONE,
+				    .fault = WW_NONE,
+				    .wakeup = WW_NONE, .file = WW_NONE, .other = WW_NONE};
+	return row;
+}
+
+/* In the fault: known to be still going on only where its end is recorded or a wait proves it. */
+static bool in_fault(const struct ww_model *m, const struct ww_thr *t)
+{
+	return t->fault_row != WW_NONE && m->has_fault_end;
+}
+
+static enum ww_thread_state running_state(const struct ww_model *m, const struct ww_thr *t)
+{
+	if (t->kernel || in_call(t) || t->mode == WW_MODE_KERNEL || in_fault(m, t))
+		return WW_ST_RUNNING_KERNEL;
+	return t->mode == WW_MODE_USER ? WW_ST_RUNNING_USER : WW_ST_RUNNING;
+}
+
+void ww_thr_running(struct ww_model *m, struct ww_thr *t, int64_t ts)
+{
+	const struct ww_cpu *c = t->cpu >= 0 && (size_t)t->cpu < m->cpus.n ? &m->cpus.v[t->cpu] : NULL;
+
+	if (!c || t->idle)
+		return;
+	bool interrupted = c->depth > 0;
+	enum ww_thread_state s = interrupted ? WW_ST_INTERRUPTED : running_state(m, t);
+	uint32_t sc = in_call(t) ? t->sc_row : WW_NONE;
+	uint32_t fault = in_fault(m, t) ? t->fault_row : WW_NONE;
+	uint32_t detail = interrupted ? c->frame[0].name : 0;
+
+	if (t->st.state == s && t->st.cpu == t->cpu && t->st.syscall == sc && t->st.fault == fault &&
+	    t->st.detail == detail)
+		return;
+	ww_thr_state(m, t, ts, s);
+	t->st.fault = fault;
+	t->st.detail = detail;
+}
+
+void ww_thr_known_mode(struct ww_model *m, struct ww_thr *t, enum ww_mode before)
+{
+	if (t->mode == WW_MODE_UNKNOWN && t->st.state == WW_ST_RUNNING)
+		t->st.state = before == WW_MODE_USER ? WW_ST_RUNNING_USER : WW_ST_RUNNING_KERNEL;
+	t->mode = before;
+}
+
+void ww_thr_end(struct ww_model *m, struct ww_thr *t, int64_t ts)
+{
+	if (t->dead)
+		return;
+	ww_thr_state(m, t, ts, WW_ST_UNKNOWN);
+	m->f->thread.end_ts_ns[t->index] = WW_MAX(ts, t->st.start);
+	t->dead = true;
+	uint64_t *i = ww_u64map_find(&m->by_tid, (uint32_t)t->tid);
+	if (i && *i == t->index)
+		ww_u64map_del(&m->by_tid, (uint32_t)t->tid);
+}

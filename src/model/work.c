@@ -1,0 +1,74 @@
+/* work.c - work items of the kernel's work queues, and io_uring requests. */
+#include "model/model_private.h"
+
+void ww_on_work_queue(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_thr *t = ww_thr_current(m);
+	struct ww_work r = {.object = ww_v_u64(ev, S_WQ_WORK), .name = ww_v_str(m, ev, S_WQ_FUNCTION),
+			    .queued_by = !m->cpu->depth && t && !t->idle ? t->index : WW_NONE,
+			    .queued_ts_ns = m->now, .start_ts_ns = -1, .end_ts_ns = -1,
+			    .thread = WW_NONE};
+
+	ww_u64map_put(&m->work_open, r.object, ww_work_push(m->f, &r));
+}
+
+void ww_on_work_start(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_thr *t = ww_thr_current(m);
+	uint64_t object = ww_v_u64(ev, S_WQ_WORK), *i = ww_u64map_find(&m->work_open, object);
+	uint32_t row;
+
+	if (i) {
+		row = (uint32_t)*i;
+		ww_u64map_del(&m->work_open, object);
+	} else {
+		struct ww_work r = {.object = object, .name = ww_v_str(m, ev, S_WQ_FUNCTION),
+				    .queued_by = WW_NONE, .queued_ts_ns = -1, .end_ts_ns = -1,
+				    .thread = WW_NONE};
+		row = ww_work_push(m->f, &r);
+	}
+	m->f->work.start_ts_ns[row] = m->now;
+	if (t && !m->cpu->depth) {
+		m->f->work.thread[row] = t->index;
+		t->work_row = row;
+	}
+}
+
+void ww_on_work_end(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_thr *t = ww_thr_current(m);
+
+	(void)ev;
+	if (!t || m->cpu->depth || t->work_row == WW_NONE)
+		return;
+	m->f->work.end_ts_ns[t->work_row] = m->now;
+	t->work_row = WW_NONE;
+}
+
+void ww_on_own_uring(struct ww_model *m, const struct ww_event *ev)
+{
+	enum { OP, CTX, REQ };
+	enum { SUBMIT, QUEUED, COMPLETE };
+	struct ww_thr *t = ww_thr_current(m);
+	uint64_t op = ww_v_u64(ev, OP), req = ww_v_u64(ev, REQ), *i = ww_u64map_find(&m->work_open, req);
+
+	if (op == SUBMIT) {
+		struct ww_work r = {.object = req, .name = ww_intern(m, "io_uring"),
+				    .queued_by = t && !t->idle ? t->index : WW_NONE,
+				    .queued_ts_ns = m->now, .start_ts_ns = m->now, .end_ts_ns = -1,
+				    .thread = WW_NONE};
+
+		ww_u64map_put(&m->work_open, req, ww_work_push(m->f, &r));
+		return;
+	}
+	if (op != COMPLETE || !i)
+		return;
+	uint32_t row = (uint32_t)*i;
+	m->f->work.end_ts_ns[row] = m->now;
+	if (!m->cpu->depth && t && !t->idle)
+		m->f->work.thread[row] = t->index;
+	ww_u64map_del(&m->work_open, req);
+	/* In an interrupt the request that completed (block, packet) already says more. */
+	if (m->cpu->depth && m->cpu->frame[m->cpu->depth - 1].done.kind == WW_WK_UNKNOWN)
+		ww_cpu_done(m, WW_WK_WORK, row);
+}
