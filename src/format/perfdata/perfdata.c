@@ -1,0 +1,538 @@
+/* perfdata.c - reads perf.data, the file of `perf record`, as a ww_format.
+ *
+ * Classes: one per event that was recorded - tracepoints by their name ("sched_switch"; with the
+ * system in front, "a:name", only when two systems have the name), others by perf's name
+ * ("cycles") - and one per kind of side record (perf_comm, perf_fork, ...; pd_fields.c).
+ * A tracepoint's payload are its own fields, other samples' payload is what perf sampled (ip, addr,
+ * period, callchain ...); "ctx" holds pid and tid of every record and the rest of the sample.
+ * The whole file is one stream: its order at equal stamps is the order of the file.
+ */
+#include "format/perfdata/perfdata_private.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/strtab.h"
+
+#define MAX_DAMAGE 1000
+
+int pd_damage(struct perfdata *t, int code, uint64_t offset, struct ww_err *err, const char *fmt, ...)
+{
+	struct ww_damage d = {.cpu = -1};
+	char msg[sizeof(d.err.message)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(msg, sizeof(msg), fmt, ap);
+	va_end(ap);
+	t->pub.stats.bad_packets++;
+	if (t->strict)
+		return ww_err_set(err, code, t->pub.info.path, offset, "%s", msg);
+	if (t->damage.n < MAX_DAMAGE) {
+		ww_err_set(&d.err, code, t->pub.info.path, offset, "%s", msg);
+		*ww_vec_push(&t->damage) = d;
+	}
+	return 0;
+}
+
+/* ---- classes ---- */
+
+static const char *generic_name(struct perfdata *t, const struct pd_attr *a)
+{
+	static const char *const hw[] = {"cycles", "instructions", "cache-references", "cache-misses",
+		"branches", "branch-misses", "bus-cycles", "stalled-cycles-frontend",
+		"stalled-cycles-backend", "ref-cycles"};
+	static const char *const sw[] = {"cpu-clock", "task-clock", "page-faults", "context-switches",
+		"cpu-migrations", "minor-faults", "major-faults", "alignment-faults", "emulation-faults",
+		"dummy", "bpf-output", "cgroup-switches"};
+
+	if (a->type == PD_TYPE_HARDWARE && a->config < WW_ARRAY_SIZE(hw))
+		return hw[a->config];
+	if (a->type == PD_TYPE_SOFTWARE && a->config < WW_ARRAY_SIZE(sw))
+		return sw[a->config];
+	if (a->type == PD_TYPE_TRACEPOINT)
+		return ww_arena_printf(&t->mem, "tracepoint-%" PRIu64, a->config);
+	return ww_arena_printf(&t->mem, "event-%u-0x%" PRIx64, a->type, a->config);
+}
+
+/* The part behind the system of "sched:sched_switch"; modifiers ("cycles:ppp") stay. */
+static const char *short_name(const struct pd_attr *a)
+{
+	const char *colon = a->type == PD_TYPE_TRACEPOINT ? strchr(a->name, ':') : NULL;
+	return colon && colon[1] ? colon + 1 : a->name;
+}
+
+static void class_add_sample(struct perfdata *t, struct pd_attr *a, const char *name)
+{
+	struct pd_class *c = ww_vec_push(&t->classes);
+
+	c->tep = a->tep;
+	c->pub.name = name;
+	c->pub.id = a->config;
+	if (!a->tep) {
+		c->pub.nfields = PD_S_N;
+		c->pub.field_names = pd_sample_field_names;
+		return;
+	}
+	uint32_t n = a->tep->nfields - a->tep->ncommon;
+	const char **names = WW_ARENA_ARRAY(&t->mem, const char *, n + 1);
+	for (uint32_t i = 0; i < n; i++)
+		names[i] = a->tep->fields[a->tep->ncommon + i].name;
+	c->pub.nfields = n;
+	c->pub.field_names = names;
+}
+
+static void classes_build(struct perfdata *t)
+{
+	struct ww_strtab names;
+	struct ww_u64map first = {0}, by_name = {0}; /* short name -> config + 1, 0: several; full name -> class */
+
+	ww_strtab_init(&names);
+	for (size_t i = 0; i < t->attrs.n; i++) {
+		struct pd_attr *a = &t->attrs.v[i];
+		uint64_t *tep = a->type == PD_TYPE_TRACEPOINT ? ww_u64map_find(&t->tep_of_id, a->config) : NULL;
+
+		a->tep = tep ? t->teps.v[*tep] : NULL;
+		if (a->tep)
+			a->name = ww_arena_printf(&t->mem, "%s:%s", a->tep->system, a->tep->name);
+		else if (!a->name || !a->name[0])
+			a->name = generic_name(t, a);
+		uint64_t *seen = ww_u64map_get(&first, ww_strtab_intern_cstr(&names, short_name(a)),
+					       a->config + 1, NULL);
+		if (*seen != a->config + 1)
+			*seen = 0;
+	}
+	for (size_t i = 0; i < t->attrs.n; i++) {
+		struct pd_attr *a = &t->attrs.v[i];
+		const char *name = short_name(a);
+		bool is_new;
+
+		if (a->type == PD_TYPE_TRACEPOINT &&
+		    *ww_u64map_find(&first, ww_strtab_intern_cstr(&names, name)) == 0)
+			name = a->name;
+		/* events opened twice share a class, but not one with and one without a format */
+		uint64_t key = (uint64_t)ww_strtab_intern_cstr(&names, name) << 1 | !a->tep;
+		uint64_t *cls = ww_u64map_get(&by_name, key, t->classes.n, &is_new);
+		a->cls = (uint32_t)*cls;
+		if (is_new)
+			class_add_sample(t, a, name);
+	}
+	ww_u64map_release(&first);
+	ww_u64map_release(&by_name);
+	ww_strtab_release(&names);
+
+	memset(t->cls_of_rec, 0xff, sizeof(t->cls_of_rec));
+	for (uint32_t type = 0; type < PD_REC_KERNEL_N; type++) {
+		const struct pd_record_type *r = pd_record_type_of(type);
+		uint32_t c = 0;
+
+		if (!r)
+			continue;
+		while (c < type && !(t->cls_of_rec[c] != WW_NONE && pd_record_type_of(c) == r))
+			c++;
+		if (c < type) {
+			t->cls_of_rec[type] = t->cls_of_rec[c];
+			continue;
+		}
+		t->cls_of_rec[type] = (uint32_t)t->classes.n;
+		struct pd_class *cls = ww_vec_push(&t->classes);
+		cls->rec = r;
+		cls->pub.name = pd_record_class_name(r);
+		cls->pub.id = type;
+		cls->pub.nfields = pd_record_field_names(r, &t->mem, &cls->pub.field_names);
+	}
+}
+
+/* ---- open, close ---- */
+
+static void clock_name(struct perfdata *t)
+{
+	static const struct {
+		int32_t id;
+		const char *name;
+	} clocks[] = {{0, "realtime"}, {1, "monotonic"}, {4, "monotonic_raw"}, {7, "boottime"}, {11, "tai"}};
+	struct ww_clock *c = &t->pub.info.clock;
+
+	c->name = "perf"; /* the scheduler's clock of each CPU */
+	c->uuid = "";
+	c->freq_hz = 1000000000;
+	if (!t->attrs.n || !t->attrs.v[0].use_clockid)
+		return;
+	for (size_t i = 0; i < WW_ARRAY_SIZE(clocks); i++)
+		if (clocks[i].id == t->attrs.v[0].clockid)
+			c->name = clocks[i].name;
+	if (t->attrs.v[0].clockid == 0) {
+		c->epoch_known = true;
+		c->offset_ns = 0;
+	}
+}
+
+static void perfdata_close(struct ww_trace *trace)
+{
+	struct perfdata *t = (struct perfdata *)trace;
+
+	if (!t)
+		return;
+	pd_queue_release(t);
+	if (t->map)
+		munmap((void *)t->map, t->map_len);
+	free(t->dense);
+	ww_u64map_release(&t->ids);
+	ww_u64map_release(&t->tep_of_id);
+	ww_vec_free(&t->attrs);
+	ww_vec_free(&t->teps);
+	ww_vec_free(&t->classes);
+	ww_vec_free(&t->env);
+	ww_vec_free(&t->damage);
+	ww_vec_free(&t->cpu_last);
+	free(t->values);
+	ww_arena_release(&t->mem);
+	free(t);
+}
+
+static bool perfdata_probe(const char *path)
+{
+	char magic[8];
+	struct stat st;
+	bool ok = false;
+
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && read(fd, magic, sizeof(magic)) == sizeof(magic))
+		ok = !memcmp(magic, PD_MAGIC, 8) || !memcmp(magic, PD_MAGIC_SWAPPED, 8) ||
+		     !memcmp(magic, PD_MAGIC_V1, 8);
+	close(fd);
+	return ok;
+}
+
+static int map_file(struct perfdata *t, struct ww_err *err)
+{
+	const char *path = t->pub.info.path;
+	struct stat st;
+
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return ww_err_errno(err, path, "cannot open");
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size == 0) {
+		close(fd);
+		return ww_err_set(err, WW_EFORMAT, path, WW_ERR_NO_OFFSET, "not a regular file, or empty");
+	}
+	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	int rc = p == MAP_FAILED ? ww_err_errno(err, path, "cannot map") : 0;
+	close(fd);
+	if (rc)
+		return rc;
+	t->map = p;
+	t->map_len = (size_t)st.st_size;
+	return 0;
+}
+
+static int perfdata_open(const char *path, const struct ww_open_opts *opts, struct ww_trace **ret,
+			 struct ww_err *err)
+{
+	struct perfdata *t = ww_xcalloc(1, sizeof(*t));
+	struct ww_trace_info *info = &t->pub.info;
+
+	ww_arena_init(&t->mem);
+	t->pub.fmt = &ww_format_perfdata;
+	t->strict = opts && opts->strict;
+	t->last_ts_ns = t->round_max_ts = t->flush_ts = PD_NO_TIME;
+	t->walk_block = t->out_block = WW_NONE;
+	t->long_size = 8;
+	t->dense = ww_xmalloc(PD_DENSE_IDS * sizeof(*t->dense));
+	memset(t->dense, 0xff, PD_DENSE_IDS * sizeof(*t->dense));
+	info->path = ww_arena_strdup(&t->mem, path);
+	info->hostname = info->kernel_release = info->arch = "";
+	info->tracer = "perf";
+
+	int rc = map_file(t, err);
+	if (!rc)
+		rc = pd_header_read(t, err);
+	if (rc) {
+		perfdata_close(&t->pub);
+		return rc;
+	}
+	classes_build(t);
+	clock_name(t);
+	info->format = t->pipe ? "perf.data (pipe)" : "perf.data";
+	info->env = t->env.v;
+	info->nenv = (uint32_t)t->env.n;
+	info->nclasses = (uint32_t)t->classes.n;
+	info->nstreams = 1;
+	t->files[0] = info->path;
+	t->pub.stats.files = t->files;
+	t->pub.stats.nfiles = 1;
+	t->pub.stats.bytes = t->map_len;
+	*ret = &t->pub;
+	return 0;
+}
+
+/* ---- want ---- */
+
+static const struct ww_class *perfdata_get_class(const struct ww_trace *trace, uint32_t cls)
+{
+	const struct perfdata *t = (const struct perfdata *)trace;
+	return cls < t->classes.n ? &t->classes.v[cls].pub : NULL;
+}
+
+static uint32_t perfdata_damage(const struct ww_trace *trace, const struct ww_damage **ret)
+{
+	const struct perfdata *t = (const struct perfdata *)trace;
+	*ret = t->damage.v;
+	return (uint32_t)t->damage.n;
+}
+
+static struct pd_step step_find(const struct pd_class *c, const char *name)
+{
+	bool ctx = !strncmp(name, "ctx.", 4);
+
+	if (!ctx && c->tep) {
+		const struct ww_tep_field *f = ww_tep_field_find(c->tep, name);
+		if (f)
+			return (struct pd_step){.kind = PD_STEP_TEP, .tep = f};
+	}
+	for (uint32_t i = 0; !ctx && c->rec && i < c->pub.nfields; i++)
+		if (!strcmp(c->pub.field_names[i], name))
+			return (struct pd_step){.kind = PD_STEP_RECORD, .index = i};
+	name += ctx ? 4 : 0;
+	for (uint32_t i = 0; i < PD_S_N; i++)
+		if (!strcmp(pd_sample_field_names[i], name))
+			return (struct pd_step){.kind = PD_STEP_SAMPLE, .index = i};
+	return (struct pd_step){.kind = PD_STEP_NONE};
+}
+
+static int perfdata_want(struct ww_trace *trace, uint32_t cls, const char *const *fields, uint32_t n,
+			 struct ww_err *err)
+{
+	struct perfdata *t = (struct perfdata *)trace;
+
+	if (cls >= t->classes.n)
+		return ww_err_set(err, WW_ENOENT, trace->info.path, WW_ERR_NO_OFFSET, "no class %u", cls);
+	struct pd_class *c = &t->classes.v[cls];
+	c->steps = WW_ARENA_ARRAY(&t->mem, struct pd_step, n + 1);
+	c->nsteps = n;
+	c->only_tep = true;
+	for (uint32_t i = 0; i < n; i++) {
+		c->steps[i] = step_find(c, fields[i]);
+		if (c->steps[i].kind == PD_STEP_SAMPLE || c->steps[i].kind == PD_STEP_RECORD)
+			c->only_tep = false;
+	}
+	if (n > t->nvalues) {
+		t->nvalues = n;
+		t->values = ww_xrealloc(t->values, n * sizeof(*t->values));
+	}
+	return 0;
+}
+
+static void perfdata_ignore(struct ww_trace *trace, uint32_t cls)
+{
+	struct perfdata *t = (struct perfdata *)trace;
+	if (cls < t->classes.n)
+		t->classes.v[cls].ignored = true;
+}
+
+/* ---- next ---- */
+
+static void fill_values(struct perfdata *t, const struct pd_class *c, const struct pd_attr *a,
+			const uint8_t *rec)
+{
+	struct pd_sample s;
+	const uint8_t *raw = NULL;
+	uint32_t raw_len = 0;
+
+	if (c->rec) {
+		if (!c->only_tep)
+			pd_trailer_parse(t, a, rec, &s);
+	} else if (c->only_tep && a->raw_first) {
+		pd_sample_raw(t, a, rec, &raw, &raw_len);
+	} else {
+		pd_sample_parse(t, a, rec, &s);
+		if (s.have & (1u << PD_S_RAW)) {
+			raw = s.raw;
+			raw_len = s.raw_len;
+		}
+	}
+	for (uint32_t i = 0; i < c->nsteps; i++) {
+		const struct pd_step *st = &c->steps[i];
+		struct ww_value *v = &t->values[i];
+
+		if (st->kind == PD_STEP_TEP && raw)
+			ww_tep_get(st->tep, raw, raw_len, t->swap, v);
+		else if (st->kind == PD_STEP_SAMPLE)
+			pd_sample_value(&s, st->index, v);
+		else if (st->kind == PD_STEP_RECORD)
+			pd_record_value(t, c->rec, a, rec, st->index, v);
+		else
+			*v = (struct ww_value){.kind = WW_V_NONE};
+	}
+}
+
+/* The time of the last event on the CPU, replaced by ts. */
+static int64_t cpu_exchange(struct perfdata *t, int32_t cpu, int64_t ts_ns)
+{
+	int64_t begin = t->pub.stats.begin_ts_ns;
+
+	if (cpu < 0)
+		return begin;
+	if (WW_UNLIKELY((size_t)cpu >= t->cpu_last.n)) {
+		while (t->cpu_last.n <= (size_t)cpu)
+			*ww_vec_push(&t->cpu_last) = PD_NO_TIME;
+	}
+	int64_t last = t->cpu_last.v[cpu];
+	t->cpu_last.v[cpu] = ts_ns;
+	return last == PD_NO_TIME ? begin : last;
+}
+
+static void set_gap(struct perfdata *t, struct ww_event *ret, uint64_t lost, int64_t begin_ts_ns)
+{
+	t->gap[0] = (struct ww_value){.u = lost, .kind = WW_V_UINT};
+	t->gap[1] = (struct ww_value){.i = WW_MIN(begin_ts_ns, ret->ts_ns), .kind = WW_V_INT};
+	ret->cls = WW_CLS_GAP;
+	ret->nval = 2;
+	ret->v = t->gap;
+	t->pub.stats.lost_events += lost;
+}
+
+/* A LOST or LOST_SAMPLES record. Returns false when it tells nothing now. */
+static bool gap_of_record(struct perfdata *t, const uint8_t *rec, const struct pd_attr *a,
+			  int64_t last_on_cpu, bool has_time, struct ww_event *ret)
+{
+	uint32_t size = PD_SIZE(t, rec), body = size - WW_MIN(size, a->tr_bytes);
+
+	if (PD_TYPE(t, rec) == PD_REC_LOST) {
+		if (body < 24)
+			return false;
+		uint64_t lost = pd_u64(t, rec + 16);
+		t->lost_by_ring += lost;
+		set_gap(t, ret, lost, last_on_cpu);
+		return true;
+	}
+	if (body < 16 || PD_MISC(t, rec) & PD_MISC_LOST_BPF)
+		return false;
+	uint64_t lost = pd_u64(t, rec + 8);
+	if (!has_time) { /* perf's count of each event at the end: LOST records told most of it */
+		t->lost_by_count += lost;
+		return false;
+	}
+	set_gap(t, ret, lost, last_on_cpu);
+	return true;
+}
+
+/* A ring tells its losses when it has space again; what was lost after its last record only the
+ * counters at the end know. */
+static bool gap_at_end(struct perfdata *t, struct ww_event *ret)
+{
+	if (t->end_told || t->lost_by_count <= t->lost_by_ring)
+		return false;
+	t->end_told = true;
+	int64_t begin = t->pub.stats.end_ts_ns;
+	for (size_t i = 0; i < t->cpu_last.n; i++)
+		if (t->cpu_last.v[i] != PD_NO_TIME)
+			begin = WW_MIN(begin, t->cpu_last.v[i]);
+	*ret = (struct ww_event){.ts_ns = t->pub.stats.end_ts_ns, .cpu = -1, .offset = t->data_end};
+	set_gap(t, ret, t->lost_by_count - t->lost_by_ring, begin);
+	return true;
+}
+
+static int perfdata_next(struct ww_trace *trace, struct ww_event *ret, struct ww_err *err)
+{
+	struct perfdata *t = (struct perfdata *)trace;
+	struct pd_entry *e = &t->cur;
+
+	for (;;) {
+		int rc = pd_queue_next(t, e, err);
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
+			return gap_at_end(t, ret) ? 1 : 0;
+		const uint8_t *rec = e->rec;
+		const struct pd_attr *a = &t->attrs.v[e->attr];
+		uint32_t type = PD_TYPE(t, rec), cpu = UINT32_MAX;
+
+		if (type == PD_REC_SAMPLE && a->off_cpu)
+			cpu = pd_u32(t, rec + a->off_cpu);
+		else if (type != PD_REC_SAMPLE && a->tr_cpu)
+			cpu = pd_u32(t, rec + PD_SIZE(t, rec) - a->tr_cpu);
+		bool has_time = e->ts_ns != PD_NO_TIME;
+		if (WW_UNLIKELY(!has_time)) /* what existed before: stamped like the first event */
+			e->ts_ns = t->last_ts_ns != PD_NO_TIME ? t->last_ts_ns : t->pub.stats.begin_ts_ns;
+		*ret = (struct ww_event){
+			.ts_ns = e->ts_ns,
+			.cpu = cpu < PD_MAX_CPUS ? (int32_t)cpu : -1,
+			.offset = pd_entry_offset(t, e),
+			.priv = e,
+		};
+		if (e->ts_ns < t->last_ts_ns)
+			t->pub.stats.out_of_order++;
+		t->last_ts_ns = e->ts_ns;
+		int64_t last_on_cpu = cpu_exchange(t, has_time ? ret->cpu : -1, e->ts_ns);
+		if (WW_UNLIKELY(type == PD_REC_LOST || type == PD_REC_LOST_SAMPLES)) {
+			if (!gap_of_record(t, rec, a, last_on_cpu, has_time, ret))
+				continue;
+			return 1;
+		}
+		t->cur_cls = ret->cls = type == PD_REC_SAMPLE ? a->cls : t->cls_of_rec[type];
+		const struct pd_class *c = &t->classes.v[ret->cls];
+		t->pub.stats.events++;
+		if (c->nsteps) {
+			fill_values(t, c, a, rec);
+			ret->nval = c->nsteps;
+			ret->v = t->values;
+		}
+		return 1;
+	}
+}
+
+static int perfdata_visit(struct ww_trace *trace, const struct ww_event *ev, const struct ww_visitor *v,
+			  void *ctx, struct ww_err *err)
+{
+	struct perfdata *t = (struct perfdata *)trace;
+	const struct pd_entry *e = ev->priv;
+	const uint32_t who = 1u << PD_S_PID | 1u << PD_S_TID;
+
+	if (!e || ev->cls >= t->classes.n)
+		return 0;
+	const struct pd_attr *a = &t->attrs.v[e->attr];
+	const struct pd_class *c = &t->classes.v[ev->cls];
+	struct pd_sample s;
+
+	if (c->rec) {
+		pd_record_visit(t, c->rec, a, e->rec, v, ctx);
+		pd_trailer_parse(t, a, e->rec, &s);
+		v->begin(ctx, "ctx", false);
+		pd_sample_visit(t, &s, s.have, v, ctx);
+		v->end(ctx);
+		return 0;
+	}
+	pd_sample_parse(t, a, e->rec, &s);
+	bool tep = c->tep && s.have & (1u << PD_S_RAW);
+	if (tep)
+		ww_tep_visit(c->tep, s.raw, s.raw_len, t->swap, false, v, ctx);
+	else if (!c->tep)
+		pd_sample_visit(t, &s, s.have & ~who, v, ctx);
+	v->begin(ctx, "ctx", false);
+	if (tep)
+		ww_tep_visit(c->tep, s.raw, s.raw_len, t->swap, true, v, ctx);
+	pd_sample_visit(t, &s, c->tep ? s.have & ~(1u << PD_S_RAW) : s.have & who, v, ctx);
+	v->end(ctx);
+	return 0;
+}
+
+const struct ww_format ww_format_perfdata = {
+	.name = "perfdata",
+	.summary = "perf.data of perf record, perf sched record and perf trace record, file or pipe",
+	.probe = perfdata_probe,
+	.open = perfdata_open,
+	.close = perfdata_close,
+	.get_class = perfdata_get_class,
+	.damage = perfdata_damage,
+	.want = perfdata_want,
+	.ignore = perfdata_ignore,
+	.next = perfdata_next,
+	.visit = perfdata_visit,
+};
