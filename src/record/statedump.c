@@ -113,13 +113,13 @@ void ww_dump_recorder(struct ww_ctf_out *o, int32_t tid, struct ww_err *err)
 	ww_ctf_rec_end(o);
 }
 
-void ww_dump_target(struct ww_ctf_out *o, int32_t tid, int32_t pid, bool begin, int32_t status,
+void ww_dump_target(struct ww_ctf_out *o, uint64_t ts_ns, int32_t tid, bool begin, int32_t status,
 		    const char *comm, const char *cmdline, struct ww_err *err)
 {
-	if (ww_ctf_rec_begin(o, WW_EV_WHYWAIT_TARGET, ww_dump_now_ns(), err))
+	if (ww_ctf_rec_begin(o, WW_EV_WHYWAIT_TARGET, ts_ns, err))
 		return;
 	ww_ctf_rec_i32(o, tid);
-	ww_ctf_rec_i32(o, pid);
+	ww_ctf_rec_i32(o, tid); /* a main thread: its process has the same number */
 	ww_ctf_rec_u8(o, begin);
 	ww_ctf_rec_i32(o, status);
 	ww_ctf_rec_str(o, comm);

@@ -20,7 +20,7 @@ uint64_t ww_dump_now_ns(void);
 void ww_dump_clock(struct ww_ctf_out *o, struct ww_err *err);                       /* whywait_clock */
 void ww_dump_cost(struct ww_ctf_out *o, uint64_t cpu_ns, uint64_t bytes, struct ww_err *err);
 void ww_dump_recorder(struct ww_ctf_out *o, int32_t tid, struct ww_err *err);
-void ww_dump_target(struct ww_ctf_out *o, int32_t tid, int32_t pid, bool begin, int32_t status,
+void ww_dump_target(struct ww_ctf_out *o, uint64_t ts_ns, int32_t tid, bool begin, int32_t status,
 		    const char *comm, const char *cmdline, struct ww_err *err);
 
 /* ---- between statedump*.c ---- */

@@ -1,0 +1,319 @@
+/* session.c - one recording from the first directory entry to the last packet.
+ *
+ * Files: metadata, c0_N (the kernel side's, one a CPU), dump_0 (ours: state dump, clocks, target). dump_0 is
+ * flushed each second, like the rings, so that after kill -9 no more than a second is missing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/bpf/event_ids.h"
+#include "record/classes.h"
+#include "record/outdir.h"
+#include "record/privilege.h"
+#include "record/session.h"
+#include "record/statedump.h"
+
+#define SECOND_NS 1000000000ull
+#define MAX_TARGETS 64
+
+struct target {
+	int32_t pid;
+	char comm[16];
+	char *cmdline;
+};
+
+struct ww_session {
+	struct ww_session_opts opts;
+	struct ww_recorder *rec;
+	int dirfd;
+	uint8_t uuid[16];
+	struct ww_ctf_out dump;
+	uint64_t tick_ts_ns;
+	bool started, stopped;
+	struct target targets[MAX_TARGETS]; /* for snapshots, which say again who they are */
+	uint32_t ntargets;
+	uint32_t nsnapshots;
+	char snapshot_path[4200];
+};
+
+static uint64_t clock_now_ns(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+}
+
+/* Epoch minus monotonic: of several readings the one whose two monotonic stamps are closest. */
+static int64_t clock_offset_ns(void)
+{
+	uint64_t best = UINT64_MAX;
+	int64_t offset = 0;
+
+	for (int i = 0; i < 8; i++) {
+		uint64_t a = clock_now_ns(CLOCK_MONOTONIC), r = clock_now_ns(CLOCK_REALTIME),
+			 b = clock_now_ns(CLOCK_MONOTONIC);
+		if (b - a < best) {
+			best = b - a;
+			offset = (int64_t)(r - (a + best / 2));
+		}
+	}
+	return offset;
+}
+
+/* Without system call tracepoints no system call event can be in the trace. */
+static bool class_possible(const struct ww_session *s, const char *name)
+{
+	if (!s->opts.light)
+		return true;
+	return strncmp(name, "syscall_", 8) && strncmp(name, "compat_syscall_", 15) &&
+	       strncmp(name, "whywait_syscall_", 16);
+}
+
+static int write_metadata(struct ww_session *s, int dirfd, struct ww_err *err)
+{
+	char boot_id[64] = "", creation[32], name[256];
+	const char *base = strrchr(s->opts.outdir, '/');
+	struct ww_ctf_class *classes = ww_xcalloc(ww_classes_count, sizeof(*classes));
+	static const struct ww_ctf_env env[] = {{"whywait_version", WW_VERSION}, {NULL, NULL}};
+	time_t now = time(NULL);
+	struct tm tm;
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < ww_classes_count; i++)
+		if (class_possible(s, ww_classes[i].name))
+			classes[n++] = (struct ww_ctf_class){ww_classes[i].id, ww_classes[i].name,
+							     ww_classes[i].body};
+	ww_dump_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id));
+	localtime_r(&now, &tm);
+	strftime(creation, sizeof(creation), "%Y%m%dT%H%M%S%z", &tm);
+	snprintf(name, sizeof(name), "%s", base && base[1] ? base + 1 : s->opts.outdir);
+	struct ww_ctf_meta m = {.clock_uuid = boot_id, .clock_offset_ns = clock_offset_ns(),
+				.trace_name = name, .creation = creation, .classes = classes, .nclasses = n,
+				.env = env};
+	memcpy(m.uuid, s->uuid, 16);
+	int rc = ww_ctf_meta_write(dirfd, "metadata", &m, err);
+	free(classes);
+	return rc;
+}
+
+static int open_dump(struct ww_session *s, int dirfd, struct ww_ctf_out *o, struct ww_err *err)
+{
+	return ww_ctf_out_open(o, dirfd, "dump_0", s->uuid, ww_recorder_cpus(s->rec), 0, err);
+}
+
+/* A flight recorder's directory says who to ask for a snapshot. */
+static int write_pid_file(int dirfd, struct ww_err *err)
+{
+	int fd = openat(dirfd, "flight.pid", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return ww_err_errno(err, "flight.pid", "cannot create");
+	bool ok = dprintf(fd, "%d\n", (int)getpid()) > 0;
+	close(fd);
+	return ok ? 0 : ww_err_errno(err, "flight.pid", "cannot write");
+}
+
+int ww_session_open(const struct ww_session_opts *opts, struct ww_session **ret, struct ww_err *err)
+{
+	struct ww_session *s = ww_xcalloc(1, sizeof(*s));
+	int rc;
+
+	s->opts = *opts;
+	s->dirfd = -1;
+	s->dump.fd = -1;
+	rc = ww_ctf_uuid_make(s->uuid, err);
+	if (rc)
+		goto fail;
+	struct ww_recorder_opts ro = {.outdir = opts->flight_bytes ? NULL : opts->outdir, .light = opts->light,
+				      .stacks = opts->stacks, .all_syscalls = opts->all_syscalls,
+				      .ring_bytes = opts->ring_bytes, .flight_bytes = opts->flight_bytes};
+	memcpy(ro.uuid, s->uuid, 16);
+	/* Loading first: when the kernel refuses, an older trace has not been moved for nothing. */
+	rc = ww_recorder_open(&ro, &s->rec, err);
+	if (!rc)
+		rc = ww_outdir_make(opts->outdir, &s->dirfd, err);
+	if (!rc && opts->flight_bytes)
+		rc = write_pid_file(s->dirfd, err);
+	if (!rc && !opts->flight_bytes) {
+		rc = write_metadata(s, s->dirfd, err);
+		if (!rc)
+			rc = open_dump(s, s->dirfd, &s->dump, err);
+	}
+	if (rc)
+		goto fail;
+	*ret = s;
+	return 0;
+fail:
+	ww_session_close(s);
+	return rc;
+}
+
+int ww_session_target(struct ww_session *s, int32_t pid, struct ww_err *err)
+{
+	return ww_recorder_target_add(s->rec, pid, err);
+}
+
+static void write_clock(struct ww_session *s, struct ww_ctf_out *o, struct ww_err *err)
+{
+	struct ww_recorder_stats st;
+
+	ww_recorder_stats(s->rec, &st);
+	ww_dump_clock(o, err);
+	ww_dump_cost(o, clock_now_ns(CLOCK_PROCESS_CPUTIME_ID), st.bytes + o->bytes, err);
+}
+
+/* What every dump stream begins with. */
+static int write_beginning(struct ww_session *s, struct ww_ctf_out *o, struct ww_err *err)
+{
+	ww_dump_recorder(o, (int32_t)getpid(), err);
+	write_clock(s, o, err);
+	int rc = ww_statedump_write(o, err);
+	return rc ? rc : ww_ctf_out_flush(o, err);
+}
+
+int ww_session_start(struct ww_session *s, struct ww_err *err)
+{
+	int rc = ww_recorder_start(s->rec, err);
+
+	if (rc)
+		return rc;
+	s->started = true;
+	if (!s->opts.flight_bytes)
+		rc = write_beginning(s, &s->dump, err);
+	if (rc)
+		return rc;
+	s->tick_ts_ns = ww_dump_now_ns();
+	if (s->opts.give)
+		ww_outdir_give(s->dirfd, s->opts.uid, s->opts.gid);
+	/* A snapshot reads /proc again and makes new files, so a flight recorder keeps what it has. */
+	return s->opts.flight_bytes ? 0 : ww_privilege_drop(false, err);
+}
+
+void ww_session_target_begin(struct ww_session *s, int32_t pid, const char *comm, const char *cmdline)
+{
+	if (s->ntargets < MAX_TARGETS) {
+		struct target *t = &s->targets[s->ntargets++];
+		t->pid = pid;
+		snprintf(t->comm, sizeof(t->comm), "%s", comm);
+		t->cmdline = ww_xstrdup(cmdline);
+	}
+	if (s->dump.buf && !s->stopped)
+		ww_dump_target(&s->dump, ww_dump_now_ns(), pid, true, 0, comm, cmdline, NULL);
+}
+
+void ww_session_target_end(struct ww_session *s, int32_t pid, uint64_t end_ts_ns, int32_t wait_status)
+{
+	const char *comm = "", *cmdline = "";
+
+	for (uint32_t i = 0; i < s->ntargets; i++)
+		if (s->targets[i].pid == pid)
+			comm = s->targets[i].comm, cmdline = s->targets[i].cmdline;
+	if (s->dump.buf && !s->stopped)
+		ww_dump_target(&s->dump, end_ts_ns, pid, false, wait_status, comm, cmdline, NULL);
+}
+
+int ww_session_tick(struct ww_session *s, int timeout_ms, struct ww_err *err)
+{
+	int rc = ww_recorder_poll(s->rec, timeout_ms, err);
+	uint64_t now = ww_dump_now_ns();
+
+	if (rc || !s->dump.buf || now - s->tick_ts_ns < SECOND_NS)
+		return rc;
+	s->tick_ts_ns = now;
+	write_clock(s, &s->dump, err);
+	return ww_ctf_out_flush(&s->dump, err);
+}
+
+int ww_session_stop(struct ww_session *s, struct ww_err *err)
+{
+	int rc = 0;
+
+	if (!s->started || s->stopped)
+		return 0;
+	s->stopped = true;
+	rc = ww_recorder_stop(s->rec, err);
+	if (s->dump.buf) {
+		write_clock(s, &s->dump, err);
+		int rc2 = ww_ctf_out_close(&s->dump, err);
+		rc = rc ? rc : rc2;
+	}
+	return rc;
+}
+
+static int fill_snapshot(struct ww_session *s, int dirfd, struct ww_err *err)
+{
+	struct ww_ctf_out o = {.fd = -1};
+	int rc = ww_recorder_snapshot(s->rec, s->snapshot_path, err);
+
+	if (!rc)
+		rc = write_metadata(s, dirfd, err);
+	if (!rc)
+		rc = open_dump(s, dirfd, &o, err);
+	if (!rc)
+		rc = write_beginning(s, &o, err);
+	for (uint32_t i = 0; !rc && i < s->ntargets; i++)
+		ww_dump_target(&o, ww_dump_now_ns(), s->targets[i].pid, true, 0, s->targets[i].comm,
+			       s->targets[i].cmdline, err);
+	int rc2 = ww_ctf_out_close(&o, err);
+	return rc ? rc : rc2;
+}
+
+/* Made under another name, and renamed when it is whole: who waits for it looks for the name. */
+int ww_session_snapshot(struct ww_session *s, const char **ret_path, struct ww_err *err)
+{
+	char name[32], part[48];
+
+	WW_ASSERT(s->opts.flight_bytes);
+	snprintf(name, sizeof(name), "snapshot-%u", ++s->nsnapshots);
+	snprintf(part, sizeof(part), "%s.part", name);
+	snprintf(s->snapshot_path, sizeof(s->snapshot_path), "%s/%s", s->opts.outdir, part);
+	if (mkdirat(s->dirfd, part, 0750))
+		return ww_err_errno(err, s->snapshot_path, "cannot make the snapshot's directory");
+	int fd = openat(s->dirfd, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return ww_err_errno(err, s->snapshot_path, "cannot open");
+	int rc = fill_snapshot(s, fd, err);
+	if (s->opts.give)
+		ww_outdir_give(fd, s->opts.uid, s->opts.gid);
+	close(fd);
+	if (!rc && renameat(s->dirfd, part, s->dirfd, name))
+		rc = ww_err_errno(err, s->snapshot_path, "cannot rename the snapshot");
+	if (rc)
+		return rc;
+	snprintf(s->snapshot_path, sizeof(s->snapshot_path), "%s/%s", s->opts.outdir, name);
+	if (ret_path)
+		*ret_path = s->snapshot_path;
+	return 0;
+}
+
+void ww_session_stats(struct ww_session *s, struct ww_recorder_stats *ret)
+{
+	ww_recorder_stats(s->rec, ret);
+	ret->bytes += s->dump.bytes;
+}
+
+const char *const *ww_session_missing(const struct ww_session *s)
+{
+	return ww_recorder_missing(s->rec);
+}
+
+void ww_session_close(struct ww_session *s)
+{
+	if (!s)
+		return;
+	ww_session_stop(s, NULL);
+	if (s->opts.flight_bytes && s->dirfd >= 0)
+		unlinkat(s->dirfd, "flight.pid", 0);
+	ww_ctf_out_close(&s->dump, NULL);
+	ww_recorder_close(s->rec);
+	for (uint32_t i = 0; i < s->ntargets; i++)
+		free(s->targets[i].cmdline);
+	if (s->dirfd >= 0)
+		close(s->dirfd);
+	free(s);
+}

@@ -1,0 +1,42 @@
+/* session.h - one recording: the directory, its metadata, the kernel side, and what user space adds.
+ *
+ * order  ww_session_open -> ww_session_target (any number) -> ww_session_start -> ww_session_target_begin
+ *        -> ww_session_tick in a loop -> ww_session_target_end -> ww_session_stop -> ww_session_close
+ *        in flight mode also ww_session_snapshot, any time between start and stop
+ * loss   ww_session_stats; a write error (full disk) stops the recording: what is on disk stays readable
+ */
+#ifndef WW_SESSION_H
+#define WW_SESSION_H
+
+#include <sys/types.h>
+
+#include "record/recorder.h"
+
+struct ww_session;
+
+struct ww_session_opts {
+	const char *outdir;
+	bool light, stacks, all_syscalls;
+	uint64_t flight_bytes, ring_bytes; /* see recorder.h */
+	bool give;                         /* the directory belongs to uid, gid in the end */
+	uid_t uid;
+	gid_t gid;
+};
+
+int ww_session_open(const struct ww_session_opts *opts, struct ww_session **ret, struct ww_err *err);
+int ww_session_target(struct ww_session *s, int32_t pid, struct ww_err *err);
+/* Attaches, writes the state dump, gives up the privileges that are not needed any more. */
+int ww_session_start(struct ww_session *s, struct ww_err *err);
+void ww_session_target_begin(struct ww_session *s, int32_t pid, const char *comm, const char *cmdline);
+void ww_session_target_end(struct ww_session *s, int32_t pid, uint64_t end_ts_ns, int32_t wait_status);
+/* Drains for at most timeout_ms; once a second writes clocks and cost. An error: recording is over, call
+ * ww_session_stop. */
+int ww_session_tick(struct ww_session *s, int timeout_ms, struct ww_err *err);
+int ww_session_stop(struct ww_session *s, struct ww_err *err);
+/* Writes what the flight recorder holds to a new directory under outdir; its path, until the next call. */
+int ww_session_snapshot(struct ww_session *s, const char **ret_path, struct ww_err *err);
+void ww_session_stats(struct ww_session *s, struct ww_recorder_stats *ret);
+const char *const *ww_session_missing(const struct ww_session *s);
+void ww_session_close(struct ww_session *s);
+
+#endif
