@@ -49,7 +49,7 @@ int64_t td_clock_slow(const struct td_trace *t, uint64_t raw, int32_t cpu)
 	if (f->shift_ncpus)
 		raw = shift_to_host(f, raw, cpu);
 	if (f->tsc)
-		raw = mul_shift(raw - f->tsc_offset, f->tsc_mult, f->tsc_shift);
+		raw = mul_shift(raw, f->tsc_mult, f->tsc_shift);
 	return (int64_t)(raw + (uint64_t)f->offset_ns);
 }
 

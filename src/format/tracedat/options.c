@@ -112,17 +112,20 @@ static void guest(struct td_trace *t, struct ww_span s)
 	}
 }
 
-static void tsc2nsec(struct td_file *f, struct ww_span s)
+/* u32 mult, u32 shift, u64 the counter at the beginning; trace-cmd does not subtract it, so neither do
+ * we: the stamps of host and guest stay comparable. */
+static void tsc2nsec(struct td_trace *t, struct ww_span s)
 {
+	struct td_file *f = &t->file;
 	uint32_t mult = ww_span_u32(&s), shift = ww_span_u32(&s);
-	uint64_t offset = ww_span_u64(&s);
+	uint64_t begin = ww_span_u64(&s);
 
 	if (s.bad || !mult)
 		return;
 	f->tsc = true;
 	f->tsc_mult = mult;
 	f->tsc_shift = shift;
-	f->tsc_offset = offset;
+	td_env(t, "tsc2nsec", ww_arena_printf(&t->mem, "mult=%u shift=%u begin=%" PRIu64, mult, shift, begin));
 }
 
 /* The options that both versions have. */
@@ -166,7 +169,7 @@ static int common_option(struct td_trace *t, uint16_t id, struct ww_span s, uint
 		guest(t, s);
 		break;
 	case TD_OPT_TSC2NSEC:
-		tsc2nsec(f, s);
+		tsc2nsec(t, s);
 		break;
 	default:
 		break;

@@ -91,7 +91,6 @@ struct td_file {
 
 	bool tsc;
 	uint32_t tsc_mult, tsc_shift;
-	uint64_t tsc_offset;
 	uint32_t shift_flags, shift_ncpus;
 	struct td_shift_cpu *shift;
 
@@ -206,22 +205,9 @@ int td_damage(struct td_trace *t, int32_t cpu, uint64_t offset, int code, struct
 int64_t td_clock_slow(const struct td_trace *t, uint64_t raw, int32_t cpu);
 void td_clock_init(struct td_trace *t);
 
-/* symbols.c: the function that starts at or before addr, or NULL. */
-const char *td_symbol(struct td_trace *t, uint64_t addr);
+/* symbols.c: the name of an address that a field holds, or NULL: of an address anywhere in a function
+ * for the fields that say where something was called, else of one that is a symbol's beginning. */
+const char *td_symbol(struct td_trace *t, const struct ww_tep_field *f, const struct ww_value *v);
 void td_symbols_free(struct td_symbols *s);
-
-static inline const char *td_symbol_field(struct td_trace *t, const struct ww_tep_field *f,
-					  const struct ww_value *v)
-{
-	static const char *const names[] = {"func", "ip", "parent_ip", "caller", "function",
-					    "call_site", "callsite"};
-
-	if (f->kind != WW_TEP_INT || f->size < 4)
-		return NULL;
-	for (size_t i = 0; i < WW_ARRAY_SIZE(names); i++)
-		if (!strcmp(f->name, names[i]))
-			return td_symbol(t, v->u);
-	return NULL;
-}
 
 #endif

@@ -79,22 +79,39 @@ static struct td_symbols *load(struct td_file *f)
 	return r;
 }
 
-const char *td_symbol(struct td_trace *t, uint64_t addr)
+/* Fields that hold places in code rather than functions' addresses. */
+static bool is_place(const char *name)
 {
+	static const char *const names[] = {"func", "ip", "parent_ip", "caller", "call_site", "callsite"};
+
+	for (size_t i = 0; i < WW_ARRAY_SIZE(names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+const char *td_symbol(struct td_trace *t, const struct ww_tep_field *f, const struct ww_value *v)
+{
+	unsigned bits = t->file.long_size * 8u;
+
+	/* the kernel's half of the addresses; all else is no reason to read the symbols */
+	if (v->kind != WW_V_UINT || f->size * 8u != bits || !(v->u >> (bits - 1)))
+		return NULL;
 	if (!t->symbols_tried) {
 		t->symbols_tried = true;
 		t->symbols = load(&t->file);
 	}
 	const struct td_symbols *s = t->symbols;
-	if (!s || !s->n || addr < s->v[0].addr)
+	if (!s || !s->n || v->u < s->v[0].addr)
 		return NULL;
 	size_t lo = 0, hi = s->n;
 	while (hi - lo > 1) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (s->v[mid].addr <= addr)
+		if (s->v[mid].addr <= v->u)
 			lo = mid;
 		else
 			hi = mid;
 	}
-	return addr - s->v[lo].addr < FAR_BYTES ? s->v[lo].name : NULL;
+	uint64_t far = v->u - s->v[lo].addr;
+	return !far || (is_place(f->name) && far < FAR_BYTES) ? s->v[lo].name : NULL;
 }

@@ -329,8 +329,8 @@ static void visit_fields(struct td_trace *t, const struct td_class *c, const str
 		const struct ww_tep_field *f = &e->fields[i];
 		struct ww_value val;
 		ww_tep_get(f, s->rec, s->rec_bytes, t->file.swap, &val);
-		const char *symbol = td_symbol_field(t, f, &val);
-		if (symbol && val.kind == WW_V_UINT)
+		const char *symbol = td_symbol(t, f, &val);
+		if (symbol)
 			v->value(ctx, f->name, &val, symbol, 16);
 		else
 			ww_tep_visit_field(f, s->rec, s->rec_bytes, t->file.swap, v, ctx);
