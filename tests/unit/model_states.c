@@ -1,0 +1,361 @@
+/* model_states.c - the state machine on small traces laid by hand: states, wakeups, causes. */
+#include "fake_trace.h"
+#include "model/model.h"
+#include "../tap.h"
+
+#define SW(prev, next, st) "prev_tid=" #prev " next_tid=" #next " prev_state=" #st " next_prio=20"
+
+static void run(struct fake *k, const char *const *without, struct ww_facts *f)
+{
+	struct ww_model_opts o = {.without = without};
+	struct ww_err err = {0};
+
+	ww_facts_init(f);
+	TAP_NEED(ww_model_run(fake_open(k), &o, f, &err) == 0, "the model runs: %s", err.message);
+}
+
+/* The n-th state of the thread as "state/cause/waker-kind/waker-tid". */
+static const char *nth(const struct ww_facts *f, int32_t tid, uint32_t n)
+{
+	static char buf[4][96];
+	static int turn;
+	char *b = buf[turn++ & 3];
+
+	for (uint32_t t = 0; t < f->thread.n; t++) {
+		if (f->thread.tid[t] != tid || f->state_first[t] + n >= f->state_first[t + 1])
+			continue;
+		uint32_t r = f->state_first[t] + n, w = f->state.wakeup[r];
+		uint32_t waker = w == WW_NONE ? WW_NONE : f->wakeup.waker[w];
+		snprintf(b, 96, "%s/%s/%s/%d", ww_state_name(f->state.state[r]), ww_cause_name(f->state.cause[r]),
+			 w == WW_NONE ? "-" : ww_waker_name(f->wakeup.kind[w]),
+			 waker == WW_NONE ? -1 : f->thread.tid[waker]);
+		return b;
+	}
+	return "none";
+}
+
+/* Every thread's states are contiguous from its start to its end. */
+static bool contiguous(const struct ww_facts *f)
+{
+	for (uint32_t t = 0; t < f->thread.n; t++) {
+		int64_t at = f->thread.start_ts_ns[t];
+
+		if (f->thread.flags[t] & WW_TF_IDLE)
+			continue;
+		for (uint32_t r = f->state_first[t]; r < f->state_first[t + 1]; r++) {
+			if (f->state.start_ts_ns[r] != at || f->state.dur_ns[r] <= 0)
+				return false;
+			at += f->state.dur_ns[r];
+		}
+		if (at != f->thread.end_ts_ns[t])
+			return false;
+	}
+	return true;
+}
+
+/* Declares that the producer records interrupts, so that thread context can be believed. */
+static void contexts(struct fake *k)
+{
+	fake_event(k, 1, 0, "irq_handler_entry", "irq=9 name='acpi'");
+	fake_event(k, 2, 0, "irq_handler_exit", "irq=9 ret=1");
+	fake_event(k, 3, 0, "irq_softirq_entry", "vec=7");
+	fake_event(k, 4, 0, "irq_softirq_exit", "vec=7");
+	fake_event(k, 5, 0, "timer_hrtimer_expire_entry", "hrtimer=0x77 now=5 function=1");
+	fake_event(k, 6, 0, "timer_hrtimer_expire_exit", "hrtimer=0x77");
+}
+
+static struct fake *pipe_and_sleep(void)
+{
+	struct fake *k = fake_new("lttng");
+
+	contexts(k);
+	fake_event(k, 10, 0, "lttng_statedump_process_state", "tid=10 pid=10 ppid=1 name='reader' type=0 status=5");
+	fake_event(k, 11, 0, "lttng_statedump_process_state", "tid=20 pid=20 ppid=1 name='writer' type=0 status=5");
+	fake_event(k, 12, 0, "lttng_statedump_file_descriptor", "pid=10 fd=3 filename='pipe:[7]'");
+	fake_event(k, 13, 0, "lttng_statedump_file_descriptor", "pid=20 fd=4 filename='pipe:[7]'");
+	fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 110, 0, "syscall_exit_read", "ret=1");
+	fake_event(k, 200, 0, "syscall_entry_read", "fd=3 count=1");
+	fake_event(k, 300, 0, "sched_switch", SW(10, 20, 1));
+	fake_event(k, 350, 0, "syscall_exit_nanosleep", "ret=0");
+	fake_event(k, 400, 0, "syscall_entry_write", "fd=4 count=1");
+	fake_event(k, 410, 0, "sched_waking", "tid=10 target_cpu=0");
+	fake_event(k, 450, 0, "syscall_exit_write", "ret=1");
+	fake_event(k, 500, 0, "syscall_entry_nanosleep", "rqtp=1");
+	fake_event(k, 510, 0, "timer_hrtimer_start", "hrtimer=0xabc expires=900");
+	fake_event(k, 550, 0, "sched_switch", SW(20, 10, 1));
+	fake_event(k, 600, 0, "syscall_exit_read", "ret=1");
+	fake_event(k, 700, 0, "sched_switch", SW(10, 0, 256));
+	fake_event(k, 900, 0, "timer_hrtimer_expire_entry", "hrtimer=0xabc now=900 function=1");
+	fake_event(k, 910, 0, "sched_waking", "tid=20 target_cpu=0");
+	fake_event(k, 920, 0, "timer_hrtimer_expire_exit", "hrtimer=0xabc");
+	fake_event(k, 930, 0, "sched_switch", SW(0, 20, 0));
+	fake_event(k, 940, 0, "syscall_exit_nanosleep", "ret=0");
+	fake_event(k, 1000, 0, "sched_switch", SW(20, 0, 0x10));
+	return k;
+}
+
+static void test_pipe_and_sleep(void)
+{
+	struct fake *k = pipe_and_sleep();
+	struct ww_facts f;
+
+	run(k, NULL, &f);
+	ok(contiguous(&f), "states are contiguous");
+	is_str(nth(&f, 10, 3), "running-kernel//-/-1", "the reader is in read");
+	is_str(nth(&f, 10, 4), "blocked/pipe/thread/20", "the reader waited for the writer on a pipe");
+	is_str(nth(&f, 10, 5), "runqueue//thread/20", "then for the CPU");
+	is_str(nth(&f, 10, 6), "running-kernel//-/-1", "then read goes on");
+	is_str(nth(&f, 10, 7), "running-user//-/-1", "and returns");
+	is_str(nth(&f, 10, 8), "preempted//-/-1", "256 is preempted");
+	is_str(nth(&f, 20, 6), "blocked/timer/timer/20", "the writer slept on its own timer");
+	ok(f.syscall.n >= 4 && f.run.n >= 4 && f.timer.n == 2, "calls, runs and timers are there");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
+/* Without a class of events the answer becomes unknown, never another one. */
+static void test_without(void)
+{
+	struct fake *k = pipe_and_sleep();
+	struct ww_facts f;
+
+	run(k, (const char *const[]){"irq_handler_entry", "irq_softirq_entry", "timer_hrtimer_expire_entry", NULL}, &f);
+	ok(contiguous(&f), "states are contiguous without interrupts");
+	is_str(nth(&f, 10, 4), "blocked/pipe/thread/20", "both calls on one pipe prove the writer");
+	is_str(nth(&f, 20, 6), "blocked/timer/unknown/-1", "nobody knows who woke; nanosleep returned 0");
+	ww_facts_release(&f);
+	run(k, (const char *const[]){"sched_waking", NULL}, &f);
+	ok(contiguous(&f), "states are contiguous without wakeups");
+	is_str(nth(&f, 10, 4), "blocked/pipe/-/-1", "read returned data from a pipe; by whom is unknown");
+	ww_facts_release(&f);
+	run(k, (const char *const[]){"syscall_entry", "syscall_exit", NULL}, &f);
+	is_str(nth(&f, 10, 2), "blocked/unknown/thread/20", "without system calls the cause is unknown");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
+static void test_block(void)
+{
+	struct fake *k = fake_new("lttng");
+	struct ww_facts f;
+
+	contexts(k);
+	fake_event(k, 10, 0, "lttng_statedump_process_state", "tid=10 pid=10 ppid=1 name='a' type=0 status=5");
+	fake_event(k, 11, 0, "lttng_statedump_file_descriptor", "pid=10 fd=3 filename='/data/x'");
+	fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 120, 0, "syscall_exit_close", "ret=0");
+	fake_event(k, 200, 0, "syscall_entry_fsync", "fd=3");
+	fake_event(k, 210, 0, "block_rq_issue", "dev=8 sector=100 nr_sector=8 bytes=4096 rwbs=1 tid=10");
+	fake_event(k, 300, 0, "sched_switch", SW(10, 30, 2));
+	/* 30 runs while the disk's interrupt wakes 10: 30 has nothing to do with it */
+	fake_event(k, 400, 0, "irq_handler_entry", "irq=5 name='nvme'");
+	fake_event(k, 410, 0, "block_rq_complete", "dev=8 sector=100 nr_sector=8 error=0 rwbs=1");
+	fake_event(k, 420, 0, "sched_waking", "tid=10 target_cpu=0");
+	fake_event(k, 430, 0, "irq_handler_exit", "irq=5 ret=1");
+	fake_event(k, 500, 0, "sched_switch", SW(30, 10, 0));
+	fake_event(k, 600, 0, "syscall_exit_fsync", "ret=0");
+	run(k, NULL, &f);
+	ok(contiguous(&f), "states are contiguous");
+	is_str(nth(&f, 10, 4), "blocked/disk/block/10", "fsync waited for its own request");
+	uint32_t b = f.state_first[ww_facts_thread_find(&f, 10, 300)] + 4;
+	is_str(ww_facts_str(&f, f.file.name[f.state.file[b]]), "/data/x", "and for this file");
+	is_i64(f.block_io.completed_ts_ns[0], 410, "the request's completion");
+	ww_facts_release(&f);
+	run(k, (const char *const[]){"irq_handler_entry", NULL}, &f);
+	is_str(nth(&f, 10, 4), "blocked/disk/block/10", "the completion alone tells it without IRQ events");
+	ww_facts_release(&f);
+	run(k, (const char *const[]){"irq_handler_entry", "block_rq_complete", NULL}, &f);
+	is_str(nth(&f, 10, 4), "blocked/unknown/unknown/-1", "without both nobody knows; not thread 30");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
+static void test_gap(void)
+{
+	struct fake *k = fake_new("lttng");
+	struct ww_facts f;
+
+	contexts(k);
+	fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 200, 0, "syscall_entry_read", "fd=3 count=1");
+	fake_event(k, 300, 1, "sched_switch", SW(0, 11, 0));
+	fake_gap(k, 400, 800, 0, 17);
+	fake_event(k, 900, 0, "sched_switch", SW(12, 0, 1));
+	fake_event(k, 1000, 1, "sched_switch", SW(11, 0, 1));
+	run(k, NULL, &f);
+	ok(contiguous(&f), "states are contiguous over a gap");
+	ok(f.gap.n == 1 && f.gap.dur_ns[0] == 400 && f.loss.lost_events == 17, "the gap is a fact");
+	uint32_t first, n, t = ww_facts_thread_find(&f, 10, 200);
+	ww_facts_states(&f, t, 500, 600, &first, &n);
+	ok(n == 1 && f.state.state[first] == WW_ST_UNKNOWN && f.state.certainty[first] == WW_UNCERTAIN,
+	   "what ran there is unknown in the gap");
+	t = ww_facts_thread_find(&f, 11, 500);
+	ww_facts_states(&f, t, 500, 600, &first, &n);
+	ok(n == 1 && f.state.certainty[first] == WW_UNCERTAIN, "another CPU's state across it is uncertain");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
+/* Woken while still on the CPU; and woken a moment before the switch is traced. */
+static void test_early_wakeup(void)
+{
+	struct fake *k = fake_new("lttng");
+	struct ww_facts f;
+
+	contexts(k);
+	fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 101, 1, "sched_switch", SW(0, 20, 0));
+	fake_event(k, 120, 0, "syscall_exit_close", "ret=0");
+	fake_event(k, 150, 0, "syscall_entry_futex", "uaddr=4096 op=0 val=1");
+	fake_event(k, 200, 1, "sched_waking", "tid=10 target_cpu=0");
+	fake_event(k, 201, 1, "sched_wakeup", "tid=10 target_cpu=0");
+	fake_event(k, 250, 0, "sched_switch", SW(10, 0, 0));
+	fake_event(k, 300, 0, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 400, 1, "sched_waking", "tid=10 target_cpu=0");
+	fake_event(k, 410, 0, "sched_switch", SW(10, 0, 1));
+	fake_event(k, 420, 1, "sched_wakeup", "tid=10 target_cpu=0");
+	fake_event(k, 450, 0, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 500, 0, "syscall_exit_futex", "ret=0");
+	run(k, NULL, &f);
+	ok(contiguous(&f), "states are contiguous");
+	is_str(nth(&f, 10, 4), "preempted//-/-1", "woken before it slept: runnable, not blocked");
+	is_str(nth(&f, 10, 6), "runqueue//thread/20", "woken while leaving: straight to the run queue");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
+static struct fake *poll_trace(const char *exit_fields)
+{
+	struct fake *k = fake_new("lttng");
+
+	contexts(k);
+	fake_event(k, 10, 0, "lttng_statedump_process_state", "tid=10 pid=10 ppid=1 name='a' type=0 status=5");
+	fake_event(k, 11, 0, "lttng_statedump_file_descriptor", "pid=10 fd=5 filename='anon_inode:[eventfd]'");
+	fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 101, 1, "sched_switch", SW(0, 20, 0));
+	fake_event(k, 120, 0, "syscall_exit_close", "ret=0");
+	fake_event(k, 150, 0, "syscall_entry_poll", "timeout_msecs=5 nfds=1");
+	fake_event(k, 200, 0, "sched_switch", SW(10, 0, 1));
+	fake_event(k, 300, 1, "sched_waking", "tid=10 target_cpu=0");
+	fake_event(k, 310, 0, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 320, 0, "syscall_exit_poll", exit_fields);
+	return k;
+}
+
+static void test_poll(void)
+{
+	static const struct {
+		const char *exit, *want;
+	} cases[] = {
+		{"ret=1 fds=<fd=5,raw_events=1>", "blocked/eventfd/thread/20"},
+		{"ret=1 fds=<fd=6,raw_events=1>", "blocked/unknown/thread/20"},
+		{"ret=0", "blocked/timer/thread/20"},
+		{"ret=-4", "blocked/signal/thread/20"},
+	};
+
+	for (size_t i = 0; i < WW_ARRAY_SIZE(cases); i++) {
+		struct fake *k = poll_trace(cases[i].exit);
+		struct ww_facts f;
+
+		run(k, NULL, &f);
+		is_str(nth(&f, 10, 4), cases[i].want, cases[i].exit);
+		ww_facts_release(&f);
+		fake_free(k);
+	}
+}
+
+/* Loopback: the packet is received in a softirq on top of its own sender. */
+static void test_loopback(void)
+{
+	struct fake *k = fake_new("lttng");
+	struct ww_facts f;
+
+	contexts(k);
+	fake_event(k, 100, 1, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 110, 1, "syscall_exit_socket", "ret=3");
+	fake_event(k, 120, 1, "syscall_entry_recvfrom", "fd=3");
+	fake_event(k, 130, 1, "sched_switch", SW(10, 0, 1));
+	fake_event(k, 200, 0, "sched_switch", SW(0, 20, 0));
+	fake_event(k, 210, 0, "net_dev_queue",
+		   "skbaddr=0x55 len=60 network_header.ipv4.protocol=6 network_header.ipv4.saddr=#7f000001");
+	fake_event(k, 220, 0, "irq_softirq_entry", "vec=3");
+	fake_event(k, 230, 0, "net_if_receive_skb", "skbaddr=0x55 len=60 network_header.ipv4.protocol=6");
+	fake_event(k, 240, 0, "sched_waking", "tid=10 target_cpu=1");
+	fake_event(k, 250, 0, "irq_softirq_exit", "vec=3");
+	fake_event(k, 260, 0, "sched_switch", SW(20, 30, 1));
+	fake_event(k, 270, 1, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 280, 1, "syscall_exit_recvfrom", "ret=9");
+	run(k, NULL, &f);
+	ok(contiguous(&f), "states are contiguous");
+	is_str(nth(&f, 10, 4), "blocked/tcp/packet/20", "the sender of the packet is the waker");
+	is_i64(f.packet.match[1], 0, "the received packet knows the sent one");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
+/* ftrace's and perf's names and encodings give the same answer. */
+static void test_ftrace_names(void)
+{
+	struct fake *k = fake_new("trace-cmd");
+	struct ww_facts f;
+
+	fake_event(k, 1, 0, "irq:irq_handler_entry", "irq=9 name='acpi'");
+	fake_event(k, 2, 0, "irq:irq_handler_exit", "irq=9 ret=1");
+	fake_event(k, 3, 0, "irq:softirq_entry", "vec=7");
+	fake_event(k, 4, 0, "irq:softirq_exit", "vec=7");
+	fake_event(k, 5, 0, "timer:hrtimer_expire_entry", "hrtimer=0x77 now=5");
+	fake_event(k, 6, 0, "timer:hrtimer_expire_exit", "hrtimer=0x77");
+	fake_event(k, 100, 0, "sched:sched_switch", "prev_pid=0 next_pid=10 prev_state=0 next_prio=120 next_comm='me'");
+	fake_event(k, 110, 0, "raw_syscalls:sys_exit", "id=0 ret=1");
+	fake_event(k, 120, 0, "raw_syscalls:sys_enter", "id=35 args=[1,2,3]");
+	fake_event(k, 200, 0, "sched:sched_switch", "prev_pid=10 next_pid=0 prev_state=1 next_prio=120");
+	fake_event(k, 300, 0, "timer:hrtimer_expire_entry", "hrtimer=0x99 now=300");
+	fake_event(k, 310, 0, "sched:sched_waking", "pid=10 target_cpu=0");
+	fake_event(k, 320, 0, "timer:hrtimer_expire_exit", "hrtimer=0x99");
+	fake_event(k, 330, 0, "sched:sched_switch", "prev_pid=0 next_pid=10 prev_state=0 next_prio=120");
+	fake_event(k, 340, 0, "raw_syscalls:sys_exit", "id=35 ret=0");
+	run(k, NULL, &f);
+	ok(contiguous(&f), "states are contiguous");
+	is_str(nth(&f, 10, 4), "blocked/timer/timer/-1", "nanosleep by number");
+	is_str(ww_facts_str(&f, f.syscall.name[1]), "nanosleep", "35 is nanosleep");
+	is_str(ww_facts_str(&f, f.thread.comm[ww_facts_thread_find(&f, 10, 200)]), "me", "its name");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
+/* The call of a task whose system calls are not recorded, from whywait_block. */
+static void test_block_event(void)
+{
+	struct fake *k = fake_new("whywait");
+	struct ww_facts f;
+
+	contexts(k);
+	fake_event(k, 50, 0, "whywait_file", "kind=5 dev=12 ino=77 name='pipe'");
+	fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 190, 0, "whywait_block", "tid=10 nr=0 abi=0 flags=0 fd_kind=5 dev=12 ino=77 arg0=3 arg1=1 arg2=8");
+	fake_event(k, 200, 0, "sched_switch", SW(10, 20, 1));
+	fake_event(k, 300, 0, "sched_waking", "tid=10 target_cpu=0");
+	fake_event(k, 400, 0, "sched_switch", SW(20, 10, 0));
+	fake_event(k, 500, 0, "sched_switch", SW(10, 0, 0));
+	run(k, NULL, &f);
+	ok(contiguous(&f), "states are contiguous");
+	is_str(nth(&f, 10, 2), "blocked/pipe/thread/20", "read on a pipe, from registers");
+	is_str(nth(&f, 10, 4), "running//-/-1", "then it runs, nobody knows in which mode");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
+int main(void)
+{
+	test_pipe_and_sleep();
+	test_without();
+	test_block();
+	test_gap();
+	test_early_wakeup();
+	test_poll();
+	test_loopback();
+	test_ftrace_names();
+	test_block_event();
+	return done_testing();
+}
