@@ -84,8 +84,10 @@ int main(int argc, char **argv)
 		ww_json_str(&j, "name", gap ? "GAP" : f->get_class(t, ev.cls)->name);
 		if (gap)
 			ww_json_u64(&j, "lost", ev.v[0].u);
-		else if (f->visit(t, &ev, &visitor, &j, &err))
+		ww_json_obj(&j, "payload");
+		if (!gap && f->visit(t, &ev, &visitor, &j, &err))
 			return fail(&err);
+		ww_json_end(&j);
 		ww_json_end(&j);
 		if (ww_json_finish(&j))
 			return 1;

@@ -124,9 +124,10 @@ def differences(path):
             if g['ts'] != ts or g['name'].split(':')[-1] != name.split(':')[-1]:
                 bad.append('%s, ours %d %s' % (where, g['ts'], g['name']))
                 continue
-            if g['ctx']['common_pid']['i'] != pid:
-                bad.append('%s, our common_pid is %r' % (where, g['ctx']['common_pid']))
-            payload = g['payload']
+            payload = {k: f for k, f in g['payload'].items() if k != 'ctx'}
+            common = g['payload']['ctx']
+            if common['common_pid']['i'] != pid:
+                bad.append('%s, our common_pid is %r' % (where, common['common_pid']))
             want = split_fields(text, list(payload))
             if want is None:
                 bad.append('%s, our fields are %s' % (where, list(payload)))

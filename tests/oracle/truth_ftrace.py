@@ -6,7 +6,9 @@ here.) TAP; 77 without tracefs."""
 import glob, json, os, re, subprocess, sys, time
 
 BUILD = os.environ.get('WW_BUILD', 'build')
-EDGE = 60000
+# From sched_waking to the enqueue on another CPU, where the kernel's run delay begins, is an interrupt between
+# CPUs: in a virtual machine some 100 us.
+EDGE = 200000
 # Woken through another context than the thread's own: delivery over loopback is the sender's softirq, which
 # the ring shows as the sender; a kworker types at the terminal.
 LEAVE_OUT = {'pipe_sleep32', 'pidns', 'busy', 'busypoll', 'rt_preempt', 'stopped'}
@@ -82,7 +84,7 @@ for prog in sorted(glob.glob(os.path.join(BUILD, 'tests/truth/truth-*'))):
                 good += ns if not w['waker'] or waker == w['waker'] else 0
         known += w['known']
         right += min(good, w['known'])
-        if not w['known'] * 0.98 - EDGE <= total <= w['known'] * 1.02 + EDGE:
+        if not w['known'] * 0.98 - EDGE <= total <= w['known'] * 1.02 + 20000:
             bad.append('%s: known %.3f ms, ftrace says %.3f ms' % (w['cause'], w['known'] / 1e6, total / 1e6))
         if good < total * 0.98:
             bad.append('%s: woken by %s, ftrace says %s' % (w['cause'], w['waker'], sorted(who)))
