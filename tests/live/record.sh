@@ -1,0 +1,151 @@
+#!/bin/bash
+# record.sh - recording leaves the command alone, keeps the trace whatever happens, and cleans up. TAP.
+# The judge of every trace is babeltrace2.
+W=$(readlink -f "${WHYWAIT:-$(dirname "$0")/../../build/whywait}")
+[ "$(id -u)" = 0 ] || { echo "only root can record"; exit 77; }
+command -v babeltrace2 > /dev/null || { echo "babeltrace2 is not installed"; exit 77; }
+export PATH=$PATH:/usr/sbin:/sbin
+unset SUDO_UID SUDO_GID
+dir=$(mktemp -d /var/tmp/whywait-record-XXXXXX)
+chmod 755 "$dir"
+cd "$dir" || exit 1
+trap 'cd /; umount "$dir/tiny" 2>/dev/null; rm -rf "$dir"' EXIT
+n=0 failed=0
+ok() { # status text
+	n=$((n + 1))
+	[ "$1" = 0 ] || { printf 'not '; failed=1; }
+	echo "ok $n - $2"
+}
+is() { # got want text
+	[ "$1" = "$2" ]
+	ok $? "$3 (got $1, want $2)"
+}
+events() { # trace: number of events, or the reader's complaint
+	babeltrace2 "$1" > events.txt 2> events.err || { echo "unreadable"; return; }
+	[ -s events.err ] && { echo "warnings"; return; }
+	wc -l < events.txt
+}
+sound() { # trace text
+	local got
+	got=$(events "$1")
+	[ "$got" -gt 0 ] 2>/dev/null
+	ok $? "$2: babeltrace2 reads it, $got events $(head -c 200 events.err)"
+}
+ours() {
+	{ bpftool prog list; bpftool map list; } 2>/dev/null | grep -c 'name ww_'
+}
+before=$(ours)
+
+# ---- the command's own world ----
+"$W" -- sh -c 'exit 7' 2> err; is $? 7 "the command's exit status"
+"$W" -- true 2> err; is $? 0 "success"
+"$W" -- sh -c 'kill -TERM $$' 2> err; is $? 143 "ended by a signal: 128 + its number"
+"$W" -- ./no-such-program 2> err; is $? 127 "a command that is not there"
+: > not-executable
+"$W" -- ./not-executable 2> err; is $? 126 "a command that cannot run"
+"$W" --no-such-option -- true 2> err; is $? 125 "our own failure"
+"$W" record 2> err; is $? 2 "record without anything to record"
+head -c 100000 /dev/urandom > in
+"$W" -- cat < in > out 2> err
+cmp -s in out; ok $? "stdin and stdout pass through unchanged"
+"$W" -- grep TracerPid /proc/self/status > out 2> err
+is "$(tr -d '\t' < out)" "TracerPid:0" "the command is not traced by anybody"
+"$W" -- sh -c 'ls -l /proc/self/fd | grep -c -e anon_inode -e bpf' > out 2> err
+is "$(cat out)" 0 "no descriptor of ours leaks into the command"
+"$W" -- grep -e SigIgn -e SigBlk /proc/self/status > out 2> err
+grep -e SigIgn -e SigBlk /proc/self/status > want
+cmp -s out want; ok $? "signal mask and ignored signals are those it would have had"
+( trap '' HUP; "$W" -- sh -c 'kill -HUP $$; exit 5' 2> err ); is $? 5 "nohup stays in force"
+
+# ---- the directory ----
+rm -rf whywait.ctf*
+"$W" record -q -- true; "$W" record -q -- true
+[ -f whywait.ctf/metadata ] && [ -f whywait.ctf.1/metadata ]
+ok $? "an older trace is kept as whywait.ctf.1"
+mkdir precious && echo keep > precious/file
+"$W" record -o precious -- true 2> err; rc=$?
+[ $rc != 0 ] && [ "$(cat precious/file)" = keep ] && [ "$(ls precious)" = file ]
+ok $? "a directory that is no trace is refused and left alone"
+sound whywait.ctf "a short recording"
+
+# ---- who runs it ----
+export SUDO_UID=65534 SUDO_GID=65534
+"$W" -- id -u > out 2> err; is "$(cat out)" 65534 "under sudo the command runs as its invoker"
+"$W" -- id -G > out 2> err; is "$(cat out)" 65534 "with the invoker's groups"
+is "$(stat -c %u whywait.ctf whywait.ctf/metadata | sort -u)" 65534 "the trace belongs to the invoker"
+"$W" --as-root -- id -u > out 2> err; is "$(cat out)" 0 "--as-root"
+unset SUDO_UID SUDO_GID
+"$W" record -q -o caps -a -d 1 & p=$!
+sleep 0.7
+is "$(awk '/CapEff/ {print $2}' /proc/$p/status)" 0000000000000020 "while it records only CAP_KILL is left"
+wait $p
+
+# ---- ends of every kind ----
+"$W" record -q -o killed -a & p=$!
+sleep 3.3
+kill -9 $p; read -r up _ < /proc/uptime
+wait $p 2>/dev/null
+sound killed "after kill -9"
+last=$(babeltrace2 --clock-cycles killed 2>/dev/null | tail -n 1 | sed 's/^\[0*\([0-9]*\)\].*/\1/')
+mono=$(/usr/bin/python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_MONOTONIC), time.clock_gettime_ns(time.CLOCK_BOOTTIME))')
+age=$(/usr/bin/python3 -c "m, b = map(int, '$mono'.split()); print((int(float('$up') * 1e9) - (b - m) - $last) // 1000000)")
+[ "$age" -lt 1600 ]
+ok $? "after kill -9 all but the last second is there: the last event is $age ms older than the kill"
+
+mkdir tiny && mount -t tmpfs -o size=2m none tiny
+"$W" record -o tiny/t -- sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); : < /dev/null; done; exit 0' 2> err
+is $? 3 "a full disk: the exit status says partial"
+grep -q 'No space left' err; ok $? "a full disk is told: $(head -n 1 err)"
+sound tiny/t "on the full disk"
+umount tiny
+
+/usr/bin/python3 - "$W" > out << 'PY'
+import os, pty, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], [sys.argv[1], 'record', '-q', '-o', 'ctrlc', '--', 'sh', '-c',
+             'n=0; trap "n=\\$((n+1))" INT; echo ready; sleep 1; sleep 1; echo got $n; exit 9'])
+text = b''
+sent = False
+while True:
+    try:
+        b = os.read(fd, 4096)
+    except OSError:
+        break
+    if not b:
+        break
+    text += b
+    if b'ready' in text and not sent:
+        sent = True
+        time.sleep(0.3)
+        os.write(fd, b'\x03')
+_, st = os.waitpid(pid, 0)
+print(os.waitstatus_to_exitcode(st), 'got 1' in text.decode(errors='replace'))
+PY
+is "$(cat out)" "9 True" "Ctrl-C is the command's, once"
+sound ctrlc "after Ctrl-C"
+
+"$W" record -q -o term -- sleep 30 & p=$!
+sleep 1.5; kill -TERM $p; wait $p; is $? 143 "SIGTERM is passed on and ends it"
+sound term "after SIGTERM"
+
+sleep 30 & victim=$!
+"$W" record -q -o attached -p $victim & p=$!
+sleep 1.5; kill $victim; wait $victim 2>/dev/null; wait $p
+rc=$?; [ $rc = 0 ] || [ $rc = 3 ]; ok $? "attached to a process, recording ends with it"
+sound attached "attached"
+grep -q "whywait_target.*tid = $victim.*begin = 1" events.txt; ok $? "the target is named in the trace"
+"$W" record -q -o all -a -d 1; rc=$?
+[ $rc = 0 ] || [ $rc = 3 ]; ok $? "-a -d 1"
+sound all "the whole system"
+
+"$W" record -q -o flight --flight 1M -a & p=$!
+sleep 2
+got=$("$W" snapshot flight); is $? 0 "a snapshot is taken"
+sound "$got" "the snapshot"
+kill -INT $p; wait $p
+"$W" snapshot flight 2> err; is $? 1 "no recorder, no snapshot"
+
+is "$(ours)" "$before" "nothing of ours is left in the kernel"
+echo "1..$n"
+exit $failed
