@@ -348,9 +348,7 @@ static int td_visit(struct ww_trace *trace, const struct ww_event *ev, const str
 	const struct td_class *c = &t->classes.v[ev->cls];
 	if (!c->tep)
 		return 0;
-	v->begin(ctx, "payload", false);
 	visit_fields(t, c, s, false, v, ctx);
-	v->end(ctx);
 	v->begin(ctx, "ctx", false);
 	visit_fields(t, c, s, true, v, ctx);
 	v->end(ctx);
