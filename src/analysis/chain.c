@@ -27,7 +27,7 @@ static struct ww_link *cover_add(struct cover *c, int64_t to)
 		return NULL;
 	struct ww_link *l = ww_vec_push(&c->links);
 	*l = (struct ww_link){.start_ts_ns = c->at, .dur_ns = to - c->at, .thread = WW_NONE, .row = WW_NONE,
-			      .state = WW_ST_UNKNOWN, .detail = "", .woken_by = {.thread = WW_NONE, .name = "", .in = ""}};
+			      .state = WW_ST_UNKNOWN, .detail = "", .brief = "", .woken_by = {.thread = WW_NONE, .name = "", .in = ""}};
 	c->at = to;
 	if (c->opts->budget)
 		c->opts->budget--;
@@ -43,11 +43,13 @@ static void cover_unknown(struct cover *c, int64_t to, const char *why)
 }
 
 /* A device, a timer or the network had the matter in hand until `to`. */
-static void cover_thing(struct cover *c, int64_t to, enum ww_cause cause, const char *detail)
+static void cover_thing(struct cover *c, int64_t to, enum ww_cause cause, const char *detail,
+			const char *brief)
 {
 	struct ww_link *l = cover_add(c, to);
 
 	if (l) {
+		l->brief = brief;
 		l->state = WW_ST_BLOCKED;
 		l->cause = cause;
 		l->detail = detail;
@@ -62,7 +64,15 @@ static bool is_ancestor(const struct cover *c, uint32_t row)
 	return false;
 }
 
-/* What thread t did in [at, to). */
+static bool waits_above(const struct cover *c, uint32_t thread)
+{
+	for (; c; c = c->up)
+		if (c->f->state.thread[c->row] == thread)
+			return true;
+	return false;
+}
+
+/* What thread t did in [at, to). Before it was there, its creator was on the way to create it. */
 static void cover_thread(struct cover *c, uint32_t t, int64_t to)
 {
 	const struct ww_facts *f = c->f;
@@ -71,16 +81,22 @@ static void cover_thread(struct cover *c, uint32_t t, int64_t to)
 	to = WW_MIN(to, c->end);
 	if (t >= f->thread.n || to <= c->at)
 		return;
-	if (f->thread.start_ts_ns[t] > c->at)
-		cover_unknown(c, WW_MIN(to, f->thread.start_ts_ns[t]),
-			      ww_arena_printf(c->mem, "before %s was started", ww_name_thread(c->mem, f, t)));
+	int64_t start = WW_MIN(to, f->thread.start_ts_ns[t]);
+	if (start > c->at) {
+		uint32_t parent = f->thread.parent[t];
+		if (parent != t && parent < f->thread.n && f->thread.start_ts_ns[parent] <= c->at &&
+		    !waits_above(c, parent))
+			cover_thread(c, parent, start);
+		cover_unknown(c, start, ww_arena_printf(c->mem, "before %s was started",
+							ww_name_thread(c->mem, f, t)));
+	}
 	ww_facts_states(f, t, c->at, to, &first, &n);
 	for (uint32_t i = first; i < first + n && c->at < to; i++) {
-		int64_t start = f->state.start_ts_ns[i], end = WW_MIN(start + f->state.dur_ns[i], to);
+		int64_t end = WW_MIN(f->state.start_ts_ns[i] + f->state.dur_ns[i], to);
 
 		if (!c->opts->budget)
 			break;
-		cover_unknown(c, WW_MIN(start, to), "");
+		cover_unknown(c, WW_MIN(f->state.start_ts_ns[i], to), "");
 		start = c->at;
 		struct ww_link *l = cover_add(c, end);
 		if (!l)
@@ -106,7 +122,7 @@ static void cover_block(struct cover *c, uint32_t io, uint32_t waiter)
 	char queued[24], busy[24];
 
 	if (io >= f->block_io.n) {
-		cover_thing(c, c->end, WW_CA_DISK, "block request");
+		cover_thing(c, c->end, WW_CA_DISK, "block request", "block request");
 		return;
 	}
 	const struct ww_block_io b = ww_block_io_get(f, io);
@@ -120,7 +136,7 @@ static void cover_block(struct cover *c, uint32_t io, uint32_t waiter)
 		what = ww_arena_printf(c->mem, "%s; queued %s, device %s", what,
 				       ww_dur_format(b.issued_ts_ns - b.queued_ts_ns, queued, sizeof(queued)),
 				       ww_dur_format(b.completed_ts_ns - b.issued_ts_ns, busy, sizeof(busy)));
-	cover_thing(c, c->end, WW_CA_DISK, what);
+	cover_thing(c, c->end, WW_CA_DISK, what, ww_name_device(c->mem, f, b.dev));
 }
 
 static void cover_timer(struct cover *c, uint32_t timer, uint32_t waiter, const char *name)
@@ -135,7 +151,7 @@ static void cover_timer(struct cover *c, uint32_t timer, uint32_t waiter, const 
 			what = ww_arena_printf(c->mem, "%s, armed by %s", what, ww_name_thread(c->mem, f, t.armed_by));
 		}
 	}
-	cover_thing(c, c->end, WW_CA_TIMER, what);
+	cover_thing(c, c->end, WW_CA_TIMER, what, "timer");
 }
 
 static enum ww_cause packet_cause(const struct ww_facts *f, uint32_t p)
@@ -164,7 +180,7 @@ static void cover_packet(struct cover *c, uint32_t p, uint32_t sender, const cha
 		}
 		if (f->packet.trigger_kind[sent] == WW_WK_TIMER) {
 			cover_thing(c, ts, WW_CA_TIMER,
-				    trigger < f->timer.n ? ww_facts_str(f, f->timer.name[trigger]) : "timer");
+				    trigger < f->timer.n ? ww_facts_str(f, f->timer.name[trigger]) : "timer", "timer");
 			break;
 		}
 		p = trigger;
@@ -173,7 +189,7 @@ static void cover_packet(struct cover *c, uint32_t p, uint32_t sender, const cha
 		cover_thread(c, sender, c->end);
 		return;
 	}
-	cover_thing(c, c->end, packet_cause(f, p), *name ? name : "network");
+	cover_thing(c, c->end, packet_cause(f, p), *name ? name : "network", "network");
 }
 
 static void cover_work(struct cover *c, uint32_t work, uint32_t waker)
@@ -184,7 +200,7 @@ static void cover_work(struct cover *c, uint32_t work, uint32_t waker)
 		const struct ww_work w = ww_work_get(f, work);
 		cover_thread(c, w.queued_by, w.queued_ts_ns);
 		cover_thing(c, w.start_ts_ns, WW_CA_WORK,
-			    ww_arena_printf(c->mem, "%s queued", ww_facts_str(f, w.name)));
+			    ww_arena_printf(c->mem, "%s queued", ww_facts_str(f, w.name)), "queued work");
 		waker = w.thread;
 	}
 	cover_thread(c, waker, c->end);
@@ -233,7 +249,7 @@ static void expand(struct ww_arena *mem, const struct ww_facts *f, struct ww_cha
 
 	*ret = (struct ww_link){
 		.start_ts_ns = WW_MAX(from, s.start_ts_ns), .thread = s.thread, .row = row, .state = s.state,
-		.cause = s.cause, .certainty = s.certainty, .detail = ww_name_state(mem, f, row, true),
+		.cause = s.cause, .certainty = s.certainty, .detail = ww_name_state(mem, f, row, true), .brief = "",
 		.syscall = ww_name_syscall_only(f, s.syscall), .call = ww_name_syscall(mem, f, s.syscall),
 		.woken_by = {.thread = WW_NONE, .name = "", .in = ""},
 	};

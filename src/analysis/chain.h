@@ -34,6 +34,7 @@ struct ww_link {
 	uint8_t state, cause, certainty;
 	bool cut;          /* the chain was left out: depth or budget */
 	const char *detail;
+	const char *brief;   /* of what is no thread's doing: detail without what differs each time */
 	const char *syscall; /* "read"; NULL none */
 	const char *call;    /* "read(3 /tmp/f)"; NULL none */
 	struct ww_woken woken_by; /* of a blocked state */

@@ -105,18 +105,22 @@ static const char *join(struct ww_arena *mem, const char *a, const char *sep, co
 	return *b ? ww_arena_printf(mem, "%s%s%s", a, sep, b) : a;
 }
 
+/* "words, verb who"; "verb who" without words; only the words when nobody is known. */
+static const char *and_who(struct ww_arena *mem, const char *words, const char *verb, const char *who)
+{
+	if (!*who)
+		return words;
+	return ww_arena_printf(mem, "%s%s%s %s", words, *words ? ", " : "", verb, who);
+}
+
 static const char *from_peer(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
 			     const char *what, uint32_t peer)
 {
-	const char *name = ww_name_thread(mem, f, peer);
 	const char *sc = ww_name_syscall_only(f, s->syscall);
 
-	if (!*name)
-		return what;
 	/* Who makes room for a writer is a reader: "from" would mislead. */
 	bool writes = sc && (strstr(sc, "write") || strstr(sc, "send"));
-	const char *link = *what ? (writes ? ", reader " : ", from ") : (writes ? "reader " : "from ");
-	return ww_arena_printf(mem, "%s%s%s", what, link, name);
+	return and_who(mem, what, writes ? "reader" : "from", ww_name_thread(mem, f, peer));
 }
 
 static const char *name_disk(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
@@ -134,8 +138,7 @@ static const char *name_disk(struct ww_arena *mem, const struct ww_facts *f, con
 	if (io < f->block_io.n)
 		dev = exact ? ww_name_block(mem, f, io) : ww_name_device(mem, f, f->block_io.dev[io]);
 	words = join(mem, ww_name_file(f, file), " on ", dev);
-	const char *who = ww_name_thread(mem, f, peer);
-	return join(mem, words, *words ? ", through " : "through ", who);
+	return and_who(mem, words, "through", ww_name_thread(mem, f, peer));
 }
 
 static const char *name_fault(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
@@ -185,8 +188,8 @@ static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, 
 			words = join(mem, ww_arena_printf(mem, "%#" PRIx64, s->object), " ", words);
 		/* Who wakes a waiter has just given the lock up, or signalled the condition. */
 		if (*other && s->other != peer)
-			return join(mem, words, ", held by ", other);
-		return join(mem, words, ", released by ", ww_name_thread(mem, f, peer));
+			return and_who(mem, words, "held by", other);
+		return and_who(mem, words, "released by", ww_name_thread(mem, f, peer));
 	case WW_CA_CHILD:
 		return *other ? other : ww_name_thread(mem, f, peer);
 	case WW_CA_UNKNOWN:
@@ -194,7 +197,7 @@ static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, 
 	case WW_CA_WORK:
 	case WW_CA_SIGNAL:
 		words = join(mem, ww_name_file(f, s->file), " ", words);
-		return join(mem, words, *words ? ", woken by " : "woken by ", ww_name_thread(mem, f, peer));
+		return and_who(mem, words, "woken by", ww_name_thread(mem, f, peer));
 	default:
 		return from_peer(mem, f, s, join(mem, ww_name_file(f, s->file), " ", words), peer);
 	}

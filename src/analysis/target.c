@@ -61,30 +61,48 @@ static uint32_t find_asked(const struct ww_facts *f, const struct ww_query *q, c
 	return best;
 }
 
-static uint32_t find_workload(const struct ww_facts *f, const struct ww_query *q, int64_t *running)
+/* Programs that record: in a trace that does not name its recorder they are not the workload. */
+static bool is_tracer(const char *comm)
 {
-	const uint32_t never = WW_TF_IDLE | WW_TF_KERNEL | WW_TF_RECORDER;
-	uint32_t best = WW_NONE;
-	bool best_born = false;
-	int64_t a, b;
+	static const char *const names[] = {"lttng", "trace-cmd", "perf", "whywait", "babeltrace"};
 
-	/* Children are numbered after their parents, so one backward pass sums whole trees. The tree
-	 * ends where the trace did not see the fork: a shell is not its later commands. */
-	for (uint32_t t = f->thread.n; t-- > 0;) {
-		uint32_t p = f->thread.parent[t];
-		if (p < t && (f->thread.flags[p] & WW_TF_FORKED))
-			running[p] += running[t];
-	}
+	for (size_t i = 0; i < WW_ARRAY_SIZE(names); i++)
+		if (!strncmp(comm, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static bool may_be_workload(const struct ww_facts *f, uint32_t t)
+{
+	return !(f->thread.flags[t] & (WW_TF_IDLE | WW_TF_KERNEL | WW_TF_RECORDER)) && f->thread.tid[t] > 1;
+}
+
+/* A tree's root is never what is meant (a login shell, the recorder): from the tree that ran longest go
+ * down for as long as one child has nearly all of it. */
+static uint32_t find_workload(const struct ww_facts *f, const struct ww_query *q, const int64_t *running)
+{
+	int64_t *tree = ww_xcalloc((size_t)f->thread.n + 1, sizeof(*tree)), a, b;
+	uint32_t best = WW_NONE;
+
 	for (uint32_t t = 0; t < f->thread.n; t++) {
-		if ((f->thread.flags[t] & never) || f->thread.tid[t] <= 0 ||
-		    !ww_thread_range(f, t, q->from_ts_ns, q->to_ts_ns, &a, &b))
+		if (!may_be_workload(f, t))
 			continue;
-		bool born = f->thread.flags[t] & WW_TF_FORKED;
-		if (best == WW_NONE || (born && !best_born) || (born == best_born && running[t] > running[best])) {
-			best = t;
-			best_born = born;
-		}
+		tree[t] += is_tracer(ww_facts_str(f, f->thread.comm[t])) ? 0 : running[t];
+		uint32_t p = f->thread.parent[t];
+		for (int hops = 0; p < f->thread.n && hops < 64; hops++, p = f->thread.parent[p])
+			tree[p] += running[t];
 	}
+	for (uint32_t t = 0; t < f->thread.n; t++)
+		if (may_be_workload(f, t) && ww_thread_range(f, t, q->from_ts_ns, q->to_ts_ns, &a, &b) &&
+		    (best == WW_NONE || tree[t] > tree[best]))
+			best = t;
+	for (uint32_t t = 0; best != WW_NONE && t < f->thread.n; t++)
+		if (f->thread.parent[t] == best && may_be_workload(f, t) && tree[t] * 10 >= tree[best] * 8 &&
+		    ww_thread_range(f, t, q->from_ts_ns, q->to_ts_ns, &a, &b)) {
+			best = t;
+			t = WW_NONE; /* from the first thread again */
+		}
+	free(tree);
 	return best;
 }
 
@@ -111,9 +129,7 @@ int ww_target_find(const struct ww_facts *f, const struct ww_query *q, struct ww
 		return ww_err_hint(err, "`whywait report --threads` lists threads; check --from and --to");
 	}
 	if (!asked)
-		t.why = f->thread.flags[t.thread] & WW_TF_FORKED
-				? "chosen: of the threads that began in the trace, it and its children ran longest"
-				: "chosen: the thread that ran longest";
+		t.why = "chosen, as the trace does not name its target: it and its children ran longest";
 	ww_thread_range(f, t.thread, q->from_ts_ns, q->to_ts_ns, &t.from_ts_ns, &t.to_ts_ns);
 	*ret = t;
 	return 0;

@@ -10,10 +10,9 @@ struct ww_target {
 	const char *why;       /* how it was found, for people: "the recorded command", "the busiest ..." */
 };
 
-/* ww_target_find - the query's thread; without one the recorded command's main thread, else the
- * thread that looks like the workload: of the user-space threads, and first of those that began
- * within the trace, the one that with its descendants ran longest (its waits are then explained
- * by them).
+/* ww_target_find - the query's thread; without one the recorded command's main thread, else what
+ * looks like the workload: the user-space thread that with its descendants ran longest; of its tree
+ * the lowest that still has four fifths of that time (so not the shell or the recorder above it).
  * error  -WW_ENOTHREAD no such thread, or none at all in the range */
 int ww_target_find(const struct ww_facts *f, const struct ww_query *q, struct ww_target *ret, struct ww_err *err);
 

@@ -79,11 +79,7 @@ static const char *leaf_detail(struct blame *b, const struct ww_link *l)
 	/* Without what differs from one time to the next, so that equal things add up. */
 	if (l->row != WW_NONE)
 		return ww_name_state(b->mem, b->f, l->row, false);
-	if (l->state == WW_ST_BLOCKED && l->cause == WW_CA_DISK) {
-		size_t n = strcspn(l->detail, " ");
-		return ww_arena_strndup(b->mem, l->detail, n);
-	}
-	return l->detail;
+	return *l->brief ? l->brief : l->detail;
 }
 
 static void blame_leaf(struct blame *b, const struct ww_link *l)

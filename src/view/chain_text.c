@@ -1,6 +1,6 @@
 /* chain_text.c - one wait and its tree of waits, after lttngreport's notation:
  *
- *   --> Blocked in SYSCALL read(3 pipe) 2.668 ms [+0.102000 s .. +0.104668 s] pipe, from producer (7)
+ *   --> Blocked in SYSCALL read(3 pipe) 2.668 ms [+0.102000 .. +0.104668 s] pipe, from producer (7)
  *       producer (7) RUNNING 0.6 ms: user 0.5 ms, write 0.1 ms
  *       --> producer (7) Blocked in SYSCALL nanosleep 2.000 ms [...] timer: sleep
  *       --- Woken up by timer hrtimer_wakeup
@@ -33,8 +33,7 @@ static void put_running(struct ww_text *t, const struct ww_link *l, uint32_t n, 
 	struct { const char *name; int64_t ns; } part[32];
 	int64_t sum = 0;
 	uint32_t np = 0;
-	char line[512];
-	size_t len = 0;
+	char line[512] = "";
 
 	for (uint32_t i = 0; i < n; i++) {
 		const char *name = l[i].state == WW_ST_RUNNING_USER ? "user" : *l[i].detail ? l[i].detail :
@@ -52,31 +51,34 @@ static void put_running(struct ww_text *t, const struct ww_link *l, uint32_t n, 
 		part[k].ns += l[i].dur_ns;
 		sum += l[i].dur_ns;
 	}
+	const char *who = ww_text_fit(t, ww_name_thread(&t->mem, t->f, l->thread), 30);
+	size_t left = room(t, indent + (unsigned)strlen(who) + 22);
 	for (uint32_t shown = 0; shown < 3; shown++) {
 		uint32_t best = 0;
 		for (uint32_t k = 1; k < np; k++)
 			if (part[k].ns > part[best].ns)
 				best = k;
-		if (part[best].ns * 50 < sum || part[best].ns <= 0)
+		const char *p = ww_arena_printf(&t->mem, "%s%s %s", shown ? ", " : "", ww_text_fit(t, part[best].name, 40),
+						ww_text_dur(t, part[best].ns));
+		if (part[best].ns * 50 < sum || part[best].ns <= 0 || (shown && strlen(line) + strlen(p) > left) ||
+		    strlen(line) + strlen(p) >= sizeof(line))
 			break;
-		len += (size_t)snprintf(line + len, sizeof(line) - len, "%s%s %s", shown ? ", " : "",
-					ww_text_fit(t, part[best].name, 60), ww_text_dur(t, part[best].ns));
+		strcat(line, p);
 		part[best].ns = 0;
-		if (len >= sizeof(line))
-			break;
 	}
 	put_indent(t, indent);
-	const char *who = ww_text_fit(t, ww_name_thread(&t->mem, t->f, l->thread), 30);
 	fprintf(t->out, "%s%s RUNNING%s %s: %s\n", ww_paint_on(t, WW_P_RUN), who, ww_paint_off(t, WW_P_RUN),
-		ww_text_dur(t, sum), ww_text_fit(t, line, room(t, indent + (unsigned)strlen(who) + 24)));
+		ww_text_dur(t, sum), line);
 }
 
 static void put_other(struct ww_text *t, const struct ww_link *l, unsigned indent)
 {
 	enum ww_paint p = ww_paint_of(l->state);
 	const char *who = ww_text_fit(t, ww_name_thread(&t->mem, t->f, l->thread), 30);
-	const char *what = l->state == WW_ST_BLOCKED ? ww_cause_name(l->cause)
-						     : ww_text_state(t, l->state, l->cause);
+	const char *what = ww_text_state(t, l->state, l->cause);
+
+	if (l->state == WW_ST_BLOCKED) /* a device, a timer, the network */
+		what = l->cause == WW_CA_UNKNOWN && *l->brief ? l->brief : ww_cause_name(l->cause);
 
 	put_indent(t, indent);
 	fprintf(t->out, "%s%s%s%s%s %s%s%s\n", ww_paint_on(t, p), who, *who ? " " : "", what, ww_paint_off(t, p),
@@ -95,6 +97,8 @@ static const char *rest_of_detail(struct ww_text *t, const struct ww_link *l)
 		d += strlen(file);
 		d += strspn(d, ", ");
 	}
+	if (l->call && strstr(l->call, d)) /* nanosleep: "sleep" */
+		d = "";
 	return ww_text_fit(t, d, SIZE_MAX / 2);
 }
 
@@ -107,7 +111,7 @@ static void put_wait(struct ww_text *t, const struct ww_link *l, unsigned indent
 			    : l->cause == WW_CA_FAULT || (l->row != WW_NONE && t->f->state.fault[l->row] != WW_NONE)
 				      ? "PAGE FAULT" : "KERNEL";
 	const char *head = ww_arena_printf(&t->mem, "--> %s%sBlocked in %s", who, *who ? " " : "", in);
-	const char *times = ww_arena_printf(&t->mem, " %s [%s .. %s] ", ww_text_dur(t, l->dur_ns),
+	const char *times = ww_arena_printf(&t->mem, " %s [%s .. %s s] ", ww_text_dur(t, l->dur_ns),
 					    ww_text_at(t, l->start_ts_ns), ww_text_at(t, l->start_ts_ns + l->dur_ns));
 	const char *detail = rest_of_detail(t, l);
 	const char *sure = l->certainty != WW_SURE ? " (uncertain: events lost)" : "";

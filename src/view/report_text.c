@@ -41,7 +41,7 @@ static void put_breakdown(struct ww_text *t, const struct ww_thread_report *r)
 		bool repeats = b->state == WW_ST_RUNNING_KERNEL && !strcmp(b->detail, b->syscall);
 		put_row(t, r, b->ns, times, ww_text_dur(t, b->max_ns), ww_paint_of(b->state),
 			ww_text_state(t, b->state, b->cause),
-			*b->syscall ? ww_arena_printf(&t->mem, " in %s", ww_text_fit(t, b->syscall, 24)) : "",
+			*b->syscall && strcmp(b->syscall, ww_cause_name(b->cause)) ? ww_arena_printf(&t->mem, " in %s", ww_text_fit(t, b->syscall, 24)) : "",
 			repeats ? "" : b->detail);
 	}
 	if (nrest) {
@@ -184,10 +184,12 @@ static void put_thread(struct ww_text *t, const struct ww_thread_report *r, cons
 	const struct ww_facts *f = t->f;
 	const char *exe = ww_facts_str(f, f->thread.exe[r->thread]);
 
-	fprintf(t->out, "%s%s: wall time %s%s, process %d%s%s, from %s\n", ww_paint_on(t, WW_P_BOLD),
-		ww_text_fit(t, ww_name_thread(&t->mem, f, r->thread), 60), ww_text_dur(t, r->wall_ns),
-		ww_paint_off(t, WW_P_BOLD), f->thread.pid[r->thread], *exe ? ", " : "", ww_text_fit(t, exe, 40),
-		ww_text_at(t, r->from_ts_ns));
+	fprintf(t->out, "%s%s: wall time %s%s", ww_paint_on(t, WW_P_BOLD),
+		ww_text_fit(t, ww_name_thread(&t->mem, f, r->thread), 40), ww_text_dur(t, r->wall_ns),
+		ww_paint_off(t, WW_P_BOLD));
+	if (f->thread.pid[r->thread] >= 0 && f->thread.pid[r->thread] != f->thread.tid[r->thread])
+		fprintf(t->out, ", of process %d", f->thread.pid[r->thread]);
+	fprintf(t->out, ", from %s s%s%s\n", ww_text_at(t, r->from_ts_ns), *exe ? ", " : "", ww_text_fit(t, exe, 36));
 	if (why)
 		fprintf(t->out, "(%s)\n", why);
 	put_title(t, "Where the wall time went");
@@ -201,7 +203,7 @@ void ww_report_text(FILE *out, const struct ww_report *r, const struct ww_text_o
 	struct ww_text t = {.out = out, .f = r->facts, .o = o};
 
 	ww_arena_init(&t.mem);
-	put_thread(&t, &r->main, r->target.why);
+	put_thread(&t, &r->main, strcmp(r->target.why, "as asked") ? r->target.why : NULL);
 	put_family(&t, r);
 	put_findings(&t, r);
 	for (uint32_t i = 0; o->family && i < r->nfamily; i++) {

@@ -11,7 +11,7 @@ static const char *cell_text(struct ww_text *t, const struct ww_column *c, const
 	case WW_T_DUR:
 		return ww_text_dur(t, v->i);
 	case WW_T_TIME:
-		return ww_text_at(t, v->i);
+		return ww_arena_printf(&t->mem, "%s s", ww_text_at(t, v->i));
 	case WW_T_BYTES:
 		return ww_arena_strdup(&t->mem, ww_bytes_format((uint64_t)v->i, buf, sizeof(buf)));
 	case WW_T_STR:

@@ -75,7 +75,7 @@ const char *ww_text_at(struct ww_text *t, int64_t ts_ns)
 
 	int64_t abs = rel < 0 ? -rel : rel;
 
-	return ww_arena_printf(&t->mem, "%c%" PRId64 ".%06" PRId64 " s", rel < 0 ? '-' : '+',
+	return ww_arena_printf(&t->mem, "%c%" PRId64 ".%06" PRId64, rel < 0 ? '-' : '+',
 			       (int64_t)(abs / WW_NS_PER_S), (int64_t)(abs % WW_NS_PER_S / 1000));
 }
 
@@ -117,7 +117,7 @@ const char *ww_text_woken(struct ww_text *t, const struct ww_woken *w)
 		return ww_arena_printf(&t->mem, "by timer%s%s%s%s%s", strcmp(name, "timer") ? " " : "",
 				       strcmp(name, "timer") ? name : "", *who ? " (armed by " : "", who, *who ? ")" : "");
 	case WW_WK_PACKET:
-		return ww_arena_printf(&t->mem, "by packet %s%s%s%s", name, *who ? " (sent by " : "", who, *who ? ")" : "");
+		return ww_arena_printf(&t->mem, "by %s%s%s%s%s", strncmp(name, "packet", 6) ? "packet " : "", name, *who ? " (sent by " : "", who, *who ? ")" : "");
 	case WW_WK_WORK:
 		return ww_arena_printf(&t->mem, "by deferred work %s%s%s%s", name, *who ? " (run by " : "", who,
 				       *who ? ")" : "");

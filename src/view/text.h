@@ -19,7 +19,7 @@ enum ww_paint ww_paint_of(enum ww_thread_state s);
 
 /* Words cut in the middle to `width` columns ("/usr/sh...lib.so"); not cut when verbose. */
 const char *ww_text_fit(struct ww_text *t, const char *s, size_t width);
-/* "+0.102345 s" after the begin of the trace. */
+/* "+0.102345": seconds after the begin of the trace. */
 const char *ww_text_at(struct ww_text *t, int64_t ts_ns);
 const char *ww_text_dur(struct ww_text *t, int64_t ns);
 /* "waiting for the disk", "running in user space": state and cause for a person. */

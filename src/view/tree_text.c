@@ -22,7 +22,7 @@ static void put_group(struct ww_text *t, const struct ww_link *w, uint32_t n)
 		longest = WW_MAX(longest, w[i].dur_ns);
 	}
 	const char *detail = ww_name_state(&t->mem, t->f, w->row, false);
-	fprintf(t->out, "%s--> %u waits%s in %s%s, together %s, longest %s [%s .. %s] %s%s%s\n",
+	fprintf(t->out, "%s--> %u waits%s in %s%s, together %s, longest %s [%s .. %s s] %s%s%s\n",
 		ww_paint_on(t, WW_P_WAIT), n, ww_paint_off(t, WW_P_WAIT),
 		w->call ? "SYSCALL " : "", w->call ? ww_text_fit(t, w->call, 40) : "KERNEL", ww_text_dur(t, sum),
 		ww_text_dur(t, longest), ww_text_at(t, w->start_ts_ns),
