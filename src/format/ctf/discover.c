@@ -1,0 +1,225 @@
+/* discover.c - a path -> the CTF traces below it and their files.
+ *
+ * LTTng makes trees: kernel/ and ust/uid/0/64-bit/, chunks of a rotated session, snapshots. All that is of
+ * one host is one trace. A trace whose text begins with another's text and has its UUID is a chunk of
+ * the same: it shares its classes.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/ctf/ctf.h"
+
+#define MAX_TREE_DEPTH 12
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names in a directory, sorted, without hidden ones. */
+static char **list(const char *dir, size_t *ret_n)
+{
+	DIR *d = opendir(dir);
+	WW_VEC(char *) names = {0};
+	struct dirent *e;
+
+	while (d && (e = readdir(d)) && names.n < CTF_MAX_FILES)
+		if (e->d_name[0] != '.')
+			*ww_vec_push(&names) = ww_xstrdup(e->d_name);
+	if (d)
+		closedir(d);
+	if (names.n)
+		qsort(names.v, names.n, sizeof(names.v[0]), by_name);
+	*ret_n = names.n;
+	return names.v;
+}
+
+static void list_free(char **names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+}
+
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Is there a metadata file in this tree? */
+static bool tree_probe(const char *path, int depth)
+{
+	char *meta = ww_xasprintf("%s/metadata", path);
+	bool found = ctf_metadata_probe(meta) != 0;
+	size_t n = 0;
+
+	free(meta);
+	if (found || depth >= MAX_TREE_DEPTH)
+		return found;
+	char **names = list(path, &n);
+	for (size_t i = 0; i < n && !found; i++) {
+		char *sub = ww_xasprintf("%s/%s", path, names[i]);
+		struct stat st;
+		/* No symbolic links below the path: they can make rings. */
+		found = lstat(sub, &st) == 0 && S_ISDIR(st.st_mode) && tree_probe(sub, depth + 1);
+		free(sub);
+	}
+	list_free(names, n);
+	return found;
+}
+
+bool ctf_probe(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (is_dir(path))
+		return tree_probe(path, 0);
+	return !strcmp(slash ? slash + 1 : path, "metadata") && ctf_metadata_probe(path);
+}
+
+static int map_file(struct ctf_reader *r, struct ctf_sub *sub, const char *path, struct ww_err *err)
+{
+	struct stat st;
+	struct ctf_file f = {.sub = sub};
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		int rc = ww_err_errno(err, path, "cannot open");
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	f.size = (size_t)st.st_size;
+	if (f.size) {
+		void *p = mmap(NULL, f.size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (p == MAP_FAILED) {
+			close(fd);
+			return ww_err_errno(err, path, "cannot map");
+		}
+		f.map = p;
+	}
+	close(fd);
+	f.path = ww_xstrdup(path);
+	r->t.stats.bytes += f.size;
+	*ww_vec_push(&r->files) = f;
+	return 0;
+}
+
+static int add_files(struct ctf_reader *r, struct ctf_sub *sub, struct ww_err *err)
+{
+	size_t n = 0;
+	char **names = list(sub->dir, &n);
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		char *path = ww_xasprintf("%s/%s", sub->dir, names[i]);
+		struct stat st;
+		if (strcmp(names[i], "metadata") && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+			if (r->files.n >= CTF_MAX_FILES)
+				rc = ww_err_set(err, WW_ELIMIT, sub->dir, WW_ERR_NO_OFFSET, "over %u stream files",
+						CTF_MAX_FILES);
+			else
+				rc = map_file(r, sub, path, err);
+		}
+		free(path);
+	}
+	list_free(names, n);
+	return rc;
+}
+
+/* Classes of a chunk whose metadata is the begin of another chunk's (or the other way round). */
+static void share_metadata(struct ctf_reader *r, struct ctf_sub *sub)
+{
+	for (size_t i = 0; i < r->subs.n; i++) {
+		struct ctf_sub *o = r->subs.v[i];
+		struct ctf_meta *a = o->m, *b = sub->m;
+		size_t n = WW_MIN(a->text_len, b->text_len);
+		if (!o->owns_meta || !a->has_uuid || !b->has_uuid || memcmp(a->uuid, b->uuid, 16) ||
+		    memcmp(a->text, b->text, n))
+			continue;
+		if (b->text_len > a->text_len) {
+			for (size_t k = 0; k < r->subs.n; k++)
+				if (r->subs.v[k]->m == a && k != i)
+					r->subs.v[k]->m = b;
+			o->m = b;
+			ctf_meta_free(a);
+		} else {
+			ctf_meta_free(b);
+			sub->m = a;
+		}
+		sub->owns_meta = false;
+		return;
+	}
+}
+
+static int add_trace(struct ctf_reader *r, const char *dir, const char *meta, struct ww_err *err)
+{
+	struct ctf_sub *sub = ww_xcalloc(1, sizeof(*sub));
+	int rc = ctf_meta_read(meta, &sub->m, err);
+
+	if (rc) {
+		free(sub);
+		return rc;
+	}
+	sub->dir = ww_xstrdup(dir);
+	sub->owns_meta = true;
+	const char *host = ctf_meta_env(sub->m, "hostname");
+	for (size_t i = 0; i < r->subs.n && *host; i++) {
+		const char *other = ctf_meta_env(r->subs.v[i]->m, "hostname");
+		if (*other && strcmp(host, other))
+			rc = ww_err_set(err, WW_EUNSUPPORTED, dir, WW_ERR_NO_OFFSET,
+					"traces of several hosts ('%s', '%s') in one tree", other, host);
+	}
+	if (rc)
+		(void)ww_err_hint(err, "name the folder of each host by itself");
+	share_metadata(r, sub);
+	*ww_vec_push(&r->subs) = sub;
+	return rc ? rc : add_files(r, sub, err);
+}
+
+static int tree(struct ctf_reader *r, const char *path, int depth, struct ww_err *err)
+{
+	char *meta = ww_xasprintf("%s/metadata", path);
+	size_t n = 0;
+	int rc = 0;
+
+	if (ctf_metadata_probe(meta))
+		rc = add_trace(r, path, meta, err);
+	free(meta);
+	if (rc || depth >= MAX_TREE_DEPTH)
+		return rc;
+	char **names = list(path, &n);
+	for (size_t i = 0; i < n && !rc; i++) {
+		char *sub = ww_xasprintf("%s/%s", path, names[i]);
+		struct stat st;
+		if (lstat(sub, &st) == 0 && S_ISDIR(st.st_mode))
+			rc = tree(r, sub, depth + 1, err);
+		free(sub);
+	}
+	list_free(names, n);
+	return rc;
+}
+
+int ctf_discover(struct ctf_reader *r, const char *path, struct ww_err *err)
+{
+	int rc;
+
+	if (is_dir(path)) {
+		rc = tree(r, path, 0, err);
+	} else {
+		const char *slash = strrchr(path, '/');
+		char *dir = slash ? ww_xasprintf("%.*s", (int)(slash - path), path) : ww_xstrdup(".");
+		rc = add_trace(r, *dir ? dir : "/", path, err);
+		free(dir);
+	}
+	if (!rc && !r->subs.n)
+		return ww_err_set(err, WW_EFORMAT, path, WW_ERR_NO_OFFSET, "no CTF metadata in this tree");
+	return rc;
+}

@@ -1,0 +1,240 @@
+/* stream.c - one stream: its packets in order, from each the events, and between them what was lost.
+ *
+ * A partial time stamp of n bits counts on from the last one: it replaces the low n bits, and when that
+ * would go back, the counter has wrapped once. 27 bits of ns wrap each 0.13 s, which the producer avoids
+ * by writing a full stamp after a longer pause.
+ *   last 0x1_2345_6789, 27-bit stamp 0x345_0000: low bits 0x345_6789 > 0x345_0000, so 0x1_2b45_0000
+ * source CTF 1.8.3 specification, section 8 (clocks); lttng-modules 2.13 lttng-ring-buffer-client.h
+ */
+#include "format/ctf/ctf.h"
+
+/* events_discarded counts from the begin of the stream: what it grew by from one packet's end to the
+ * next one's was lost in between. */
+static uint64_t lost_before(const struct ctf_stream *s, const struct ctf_packet *prev, const struct ctf_packet *pk,
+			    bool *ret_gap)
+{
+	uint64_t mask, lost = 0;
+
+	*ret_gap = false;
+	if (prev && prev->has_seq && pk->has_seq && pk->seq != prev->seq + 1)
+		*ret_gap = true;
+	if (!pk->discarded_bits)
+		return 0;
+	mask = pk->discarded_bits < 64 ? ((uint64_t)1 << pk->discarded_bits) - 1 : UINT64_MAX;
+	if (prev)
+		lost = (pk->discarded - prev->discarded) & mask;
+	else if (!pk->has_seq || pk->seq == 0)
+		lost = pk->discarded; /* a later packet first: what was lost before it is not in this trace */
+	if (lost > mask / 2)
+		lost = 0; /* the counter went back: another run of the recorder */
+	*ret_gap |= lost != 0;
+	(void)s;
+	return lost;
+}
+
+static int64_t to_ns(const struct ctf_stream *s, uint64_t cycles)
+{
+	return s->sc->ns ? (int64_t)cycles + s->sc->shift_ns : ctf_cycles_to_ns(s->sc->clock, cycles) + s->sc->shift_ns;
+}
+
+/* Loads the next packet; false: there is none. */
+static bool load_packet(struct ctf_stream *s)
+{
+	const struct ctf_packet *prev = s->pk, *pk;
+	bool gap;
+
+	if (s->next >= s->packets.n)
+		return false;
+	pk = &s->packets.v[s->next++];
+	struct ctf_file *f = &s->r->files.v[pk->file];
+	uint64_t *slots = s->c.slots;
+	s->pk = pk;
+	s->sub = f->sub;
+	s->sc = &f->sub->sclasses[pk->sclass];
+	s->c = (struct ctf_cursor){.base = f->map + pk->off, .end = pk->content_bits, .slots = slots,
+				   .v = s->r->values, .budget = pk->content_bits * 4 + (1u << 16)};
+	/* These ran before, over the same bytes: they cannot fail. */
+	if (s->sub->header)
+		(void)ctf_plan_run(s->sub->header, &s->c);
+	if (s->sc->context)
+		(void)ctf_plan_run(s->sc->context, &s->c);
+	s->c.rc = 0;
+	s->c.pos = pk->body_bits;
+	if (pk->has_begin)
+		s->clock = pk->begin;
+	uint64_t lost = lost_before(s, prev, pk, &gap);
+	if (gap) {
+		s->gap_lost += lost;
+		s->gap_due = true;
+	}
+	return true;
+}
+
+static int64_t packet_begin_ns(const struct ctf_stream *s)
+{
+	return s->pk->has_begin ? to_ns(s, s->pk->begin) : s->last_ts_ns;
+}
+
+static void deliver_gap(struct ctf_stream *s, int64_t ts_ns)
+{
+	int64_t begin = s->seen_event ? s->last_ts_ns : WW_MIN(ts_ns, packet_begin_ns(s));
+
+	s->ts_ns = WW_MAX(ts_ns, begin);
+	s->cls = WW_CLS_GAP;
+	s->gap[0] = (struct ww_value){.u = s->gap_lost, .len = 64, .kind = WW_V_UINT};
+	s->gap[1] = (struct ww_value){.i = begin, .len = 64, .kind = WW_V_INT};
+	s->event_pos = 0;
+	s->gap_due = false;
+	s->gap_lost = 0;
+}
+
+static inline void clock_update(struct ctf_stream *s, uint64_t v, unsigned size)
+{
+	if (size >= 64) {
+		s->clock = v;
+		return;
+	}
+	uint64_t mask = ((uint64_t)1 << size) - 1, low = s->clock & mask;
+	s->clock = (s->clock & ~mask) + v + (v < low ? mask + 1 : 0);
+}
+
+static uint32_t class_of(const struct ctf_sclass *sc, uint64_t id)
+{
+	if (WW_LIKELY(id < sc->nby_id))
+		return sc->by_id[id];
+	const uint64_t *p = ww_u64map_find(&sc->c->by_id, id);
+	return p ? sc->class_base + (uint32_t)*p : WW_NONE;
+}
+
+/* LTTng's compact (5-bit id, 27-bit stamp) and large (16, 32) headers, on a byte. */
+static bool header_fast(struct ctf_stream *s, uint64_t *ret_id)
+{
+	struct ctf_cursor *c = &s->c;
+	uint64_t pos = (c->pos + 7) & ~(uint64_t)7, left = c->end - pos;
+	const uint8_t *p = c->base + pos / 8;
+	bool large = s->sc->fast == 2;
+	unsigned head = large ? 16 : 8;
+	uint64_t id, ts;
+
+	if (pos > c->end || left < (large ? 48 : 32))
+		return false;
+	id = large ? ctf_bits_bytes(p, 16, false) : p[0] & 31u;
+	if (id != (large ? 65535 : 31)) {
+		ts = large ? ctf_bits_bytes(p + 2, 32, false) : ctf_bits_bytes(p, 32, false) >> 5;
+		clock_update(s, ts, large ? 32 : 27);
+		c->pos = pos + (large ? 48 : 32);
+	} else {
+		if (left < head + 96)
+			return false;
+		id = ctf_bits_bytes(p + head / 8, 32, false);
+		s->clock = ctf_bits_bytes(p + head / 8 + 4, 64, false);
+		c->pos = pos + head + 96;
+	}
+	*ret_id = id;
+	return true;
+}
+
+static int header(struct ctf_stream *s, uint64_t *ret_id)
+{
+	struct ctf_cursor *c = &s->c;
+
+	if (s->sc->fast) {
+		if (!header_fast(s, ret_id))
+			return ctf_decode_fail(c, WW_ETRUNC, "an event's header goes past the end of its packet");
+		return 0;
+	}
+	*ret_id = 0;
+	if (!s->sc->header)
+		return 0;
+	c->role_seen = 0;
+	if (ctf_plan_run(s->sc->header, c))
+		return c->rc;
+	if (c->role_seen & 1u << CTF_R_EVENT_ID)
+		*ret_id = c->role[CTF_R_EVENT_ID];
+	if (c->role_seen & 1u << CTF_R_CLOCK)
+		clock_update(s, c->role[CTF_R_CLOCK], c->role_size[CTF_R_CLOCK]);
+	return 0;
+}
+
+/* Damage inside a packet: the rest of it cannot be found. A packet that the file's end cut is already
+ * in the list. */
+static void packet_damaged(struct ctf_stream *s)
+{
+	const struct ctf_packet *pk = s->pk;
+
+	if (!pk->cut || s->c.rc != -WW_ETRUNC)
+		ctf_damage_add(s->r, -s->c.rc, pk->file, pk->off + s->event_pos / 8, pk->cpu, "%s", s->c.why);
+	ctf_stream_skip_packet(s);
+}
+
+void ctf_stream_skip_packet(struct ctf_stream *s)
+{
+	s->c.pos = s->c.end;
+	s->c.rc = 0;
+	s->gap_due = true;
+}
+
+int ctf_stream_advance(struct ctf_stream *s)
+{
+	uint64_t id = 0;
+
+	for (;;) {
+		if (WW_UNLIKELY(!s->pk || s->c.pos >= s->c.end)) {
+			if (!load_packet(s)) {
+				s->cls = WW_NONE;
+				if (s->gap_due && s->pk)
+					deliver_gap(s, s->pk->has_end ? to_ns(s, s->pk->end) : s->last_ts_ns);
+				return 0;
+			}
+			if (s->gap_due) {
+				deliver_gap(s, packet_begin_ns(s));
+				return 0;
+			}
+			continue;
+		}
+		s->event_pos = s->c.pos;
+		if (WW_UNLIKELY(header(s, &id))) {
+			packet_damaged(s);
+			continue;
+		}
+		s->cls = class_of(s->sc, id);
+		if (WW_UNLIKELY(s->cls == WW_NONE)) {
+			(void)ctf_decode_fail(&s->c, WW_ECORRUPT, "an event of a class that the metadata does not know");
+			packet_damaged(s);
+			continue;
+		}
+		s->body_pos = s->c.pos;
+		s->ts_ns = to_ns(s, s->clock);
+		return 0;
+	}
+}
+
+static void class_compile(struct ctf_class *k)
+{
+	const struct ctf_type *types[] = {k->sc->c->event_context, k->ev->context, k->ev->payload};
+	static const bool in_context[] = {true, true, false};
+	struct ctf_place place = k->sc->after_header;
+
+	k->plan = ctf_plan_new(types, in_context, 3, k->wants, k->nwants, false, &place);
+}
+
+bool ctf_stream_decode(struct ctf_stream *s)
+{
+	struct ctf_class *k = &s->r->classes.v[s->cls];
+
+	if (WW_UNLIKELY(!k->plan))
+		class_compile(k);
+	s->c.v = s->r->values;
+	if (WW_UNLIKELY(ctf_plan_run(k->plan, &s->c))) {
+		packet_damaged(s);
+		return false;
+	}
+	if (WW_UNLIKELY(s->c.pos == s->event_pos)) {
+		(void)ctf_decode_fail(&s->c, WW_ECORRUPT, "an event without a single bit");
+		packet_damaged(s);
+		return false;
+	}
+	s->seen_event = true;
+	s->last_ts_ns = s->ts_ns;
+	return true;
+}
