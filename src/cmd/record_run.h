@@ -2,6 +2,7 @@
 #ifndef WW_RECORD_RUN_H
 #define WW_RECORD_RUN_H
 
+#include "record/privilege.h"
 #include "record/session.h"
 
 #define WW_EXIT_OURS 125 /* `whywait -- CMD`: we failed, not CMD */
@@ -20,11 +21,15 @@ struct ww_record_run {
 	bool failed;     /* nothing was recorded; the message is printed */
 	bool partial;    /* events lost, disk full */
 	bool cmd_ran;
+	bool for_invoker; /* run through sudo: CMD and the trace are the invoker's */
+	struct ww_invoker invoker;
 	int cmd_status;  /* CMD's exit status as a shell has it; 126, 127 when it could not run */
 };
 
 /* Records until CMD, the pids or the time have ended, or a signal says so; prints messages, progress and
  * the summary to stderr. */
 void ww_record_run(struct ww_record_run *r);
+/* The trace, and what a report left beside it, belong to the invoker. The last thing to do with it. */
+void ww_record_give(const struct ww_record_run *r);
 
 #endif

@@ -147,14 +147,45 @@ int ww_outdir_make(const char *path, int *ret_dirfd, struct ww_err *err)
 	return 0;
 }
 
-void ww_outdir_give(int dirfd, uid_t uid, gid_t gid)
+void ww_outdir_share(int dirfd, gid_t gid)
 {
 	DIR *d = open_list(dirfd);
 
 	for (struct dirent *e; d && (e = readdir(d));)
 		if (!is_dot(e->d_name))
+			(void)!fchownat(dirfd, e->d_name, (uid_t)-1, gid, AT_SYMLINK_NOFOLLOW);
+	if (d)
+		closedir(d);
+	if (!fchown(dirfd, (uid_t)-1, gid))
+		(void)!fchmod(dirfd, 02750); /* set-group-id: new files have the group */
+}
+
+static void give_tree(int dirfd, uid_t uid, gid_t gid, int depth)
+{
+	DIR *d = open_list(dirfd);
+
+	for (struct dirent *e; d && (e = readdir(d));) {
+		if (is_dot(e->d_name))
+			continue;
+		int fd = depth ? openat(dirfd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+		if (fd >= 0) {
+			give_tree(fd, uid, gid, depth - 1);
+			close(fd);
+		} else {
 			(void)!fchownat(dirfd, e->d_name, uid, gid, AT_SYMLINK_NOFOLLOW);
+		}
+	}
 	if (d)
 		closedir(d);
 	(void)!fchown(dirfd, uid, gid);
+}
+
+void ww_outdir_give(const char *path, uid_t uid, gid_t gid)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	give_tree(fd, uid, gid, 3);
+	close(fd);
 }

@@ -11,7 +11,10 @@
  * when it is a trace too, is removed first); anything else is refused, never touched.
  * out   ret_dirfd  open directory; the caller closes it */
 int ww_outdir_make(const char *path, int *ret_dirfd, struct ww_err *err);
-/* The directory and the files in it belong to that user from now on. Best effort. */
-void ww_outdir_give(int dirfd, uid_t uid, gid_t gid);
+/* The group may read what will be created in the directory: the invoker can, should we be killed. */
+void ww_outdir_share(int dirfd, gid_t gid);
+/* ww_outdir_give - the directory and all in it belong to that user from now on. Best effort; the last thing
+ * to do: without CAP_DAC_OVERRIDE root cannot enter it afterwards. */
+void ww_outdir_give(const char *path, uid_t uid, gid_t gid);
 
 #endif

@@ -53,14 +53,18 @@ int ww_privilege_become(const struct ww_invoker *who)
 	return 0;
 }
 
-int ww_privilege_drop(bool keep_files, struct ww_err *err)
+int ww_privilege_drop(unsigned what, struct ww_err *err)
 {
 	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct d[2] = {{0}};
-	uint64_t have = ww_privilege_caps(), keep = 1ull << CAP_KILL;
+	uint64_t have = ww_privilege_caps(), keep = 0;
 
-	if (keep_files)
-		keep |= 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_CHOWN;
+	if (what & WW_KEEP_KILL)
+		keep |= 1ull << CAP_KILL;
+	if (what & WW_KEEP_GIVE)
+		keep |= 1ull << CAP_CHOWN;
+	if (what & WW_KEEP_PROC)
+		keep |= 1ull << CAP_SYS_PTRACE | 1ull << CAP_DAC_READ_SEARCH;
 	keep &= have;
 	for (int i = 0; i < 2; i++)
 		d[i].effective = d[i].permitted = (uint32_t)(keep >> (32 * i));

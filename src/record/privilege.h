@@ -20,10 +20,15 @@ bool ww_privilege_invoker(struct ww_invoker *ret);
  * Capabilities go with the uid. 0 or an errno. Meant for a child before it executes. */
 int ww_privilege_become(const struct ww_invoker *who);
 
-/* ww_privilege_drop - gives up every capability but CAP_KILL (CMD may run as somebody else, and signals are
- * passed on to it) and, with keep_files, those needed to create files in somebody's directory; sets
- * no_new_privs. Affects the calling thread: call it while there is only one. */
-int ww_privilege_drop(bool keep_files, struct ww_err *err);
+enum ww_keep {
+	WW_KEEP_KILL = 1,  /* CMD may run as somebody else, and signals are passed on to it */
+	WW_KEEP_GIVE = 2,  /* the trace is given to the invoker when all is done */
+	WW_KEEP_PROC = 4,  /* a snapshot reads all of /proc again */
+};
+
+/* ww_privilege_drop - gives up every capability but those for `keep` (enum ww_keep), and sets no_new_privs.
+ * Affects the calling thread: call it while there is only one. */
+int ww_privilege_drop(unsigned keep, struct ww_err *err);
 
 /* Bit mask of the effective capabilities of this process. */
 uint64_t ww_privilege_caps(void);

@@ -188,10 +188,10 @@ int ww_session_start(struct ww_session *s, struct ww_err *err)
 	if (rc)
 		return rc;
 	s->tick_ts_ns = ww_dump_now_ns();
-	if (s->opts.give)
-		ww_outdir_give(s->dirfd, s->opts.uid, s->opts.gid);
-	/* A snapshot reads /proc again and makes new files, so a flight recorder keeps what it has. */
-	return s->opts.flight_bytes ? 0 : ww_privilege_drop(false, err);
+	if (s->opts.share)
+		ww_outdir_share(s->dirfd, s->opts.share_gid);
+	return ww_privilege_drop(WW_KEEP_KILL | (s->opts.share ? WW_KEEP_GIVE : 0) |
+				 (s->opts.flight_bytes ? WW_KEEP_PROC : 0), err);
 }
 
 void ww_session_target_begin(struct ww_session *s, int32_t pid, const char *comm, const char *cmdline)
@@ -278,8 +278,8 @@ int ww_session_snapshot(struct ww_session *s, const char **ret_path, struct ww_e
 	if (fd < 0)
 		return ww_err_errno(err, s->snapshot_path, "cannot open");
 	int rc = fill_snapshot(s, fd, err);
-	if (s->opts.give)
-		ww_outdir_give(fd, s->opts.uid, s->opts.gid);
+	if (s->opts.share)
+		ww_outdir_share(fd, s->opts.share_gid);
 	close(fd);
 	if (!rc && renameat(s->dirfd, part, s->dirfd, name))
 		rc = ww_err_errno(err, s->snapshot_path, "cannot rename the snapshot");

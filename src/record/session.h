@@ -18,14 +18,14 @@ struct ww_session_opts {
 	const char *outdir;
 	bool light, stacks, all_syscalls;
 	uint64_t flight_bytes, ring_bytes; /* see recorder.h */
-	bool give;                         /* the directory belongs to uid, gid in the end */
-	uid_t uid;
-	gid_t gid;
+	bool share;                        /* this group may read what is recorded */
+	gid_t share_gid;
 };
 
 int ww_session_open(const struct ww_session_opts *opts, struct ww_session **ret, struct ww_err *err);
 int ww_session_target(struct ww_session *s, int32_t pid, struct ww_err *err);
-/* Attaches, writes the state dump, gives up the privileges that are not needed any more. */
+/* Attaches, writes the state dump, gives up the privileges that are not needed any more.
+ * CAP_CHOWN is kept when the trace is shared, to be given away in the end (ww_outdir_give). */
 int ww_session_start(struct ww_session *s, struct ww_err *err);
 void ww_session_target_begin(struct ww_session *s, int32_t pid, const char *comm, const char *cmdline);
 void ww_session_target_end(struct ww_session *s, int32_t pid, uint64_t end_ts_ns, int32_t wait_status);
