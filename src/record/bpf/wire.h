@@ -9,7 +9,8 @@
  * sub-buffer to the last byte, so that this stays unambiguous.
  *
  * `committed` only grows: opening commits the header, each event its size, closing the rest, so that a
- * lap adds exactly sub_bytes and sub-buffer n is complete when committed = (n / nsub + 1) * sub_bytes.
+ * lap adds exactly sub_bytes and sub-buffer n is complete when its low 40 bits are (n / nsub + 1) *
+ * sub_bytes. The high 24 bits count events, modulo 2^24.
  */
 #ifndef WW_WIRE_H
 #define WW_WIRE_H
@@ -54,10 +55,12 @@ struct ww_packet_head {
 WW_STATIC_ASSERT(sizeof(struct ww_packet_head) == 84);
 
 #define WW_HEAD_BYTES 84
+#define WW_COMMIT_EVENT (1ull << 40)
+#define WW_COMMIT_BYTES (WW_COMMIT_EVENT - 1)
 
 /* One element of the ring map. */
 struct ww_sub {
-	ww_u64 committed; /* bytes, never reset */
+	ww_u64 committed; /* bytes and events, never reset */
 	ww_u64 number;    /* n, of the packet that was opened last */
 	ww_u64 begin_ts_ns, end_ts_ns;
 	ww_u64 lost;      /* the CPU's lost count when the packet was closed */
@@ -67,27 +70,25 @@ struct ww_sub {
 };
 WW_STATIC_ASSERT(sizeof(struct ww_sub) == 64);
 
-/* One for each CPU, in the program's .bss, on cache lines of its own. */
+/* One for each CPU, in the program's .data.ctl, on cache lines of its own. */
 struct ww_ring_ctl {
 	ww_u64 pos;        /* bytes reserved */
 	ww_u64 last_ts_ns; /* at or below the last event's stamp */
 	ww_u64 lost;
-	ww_u64 events;
 	ww_u32 in_tree;    /* the task on this CPU belongs to the target's tree */
 	ww_u32 pad0;
-	ww_u64 pad1[3];
+	ww_u64 pad1[4];
 	ww_u64 read_n;     /* the reader's: sub-buffers below this number are free */
 	ww_u64 pad2[7];
 };
 WW_STATIC_ASSERT(sizeof(struct ww_ring_ctl) == 128);
 
-/* How the fields of a system call's event come about: generated from LTTng's shapes. */
+/* How the fields of a system call's event come about: generated from LTTng's shapes. `arg` 0 to 5 are the
+ * arguments, 6 the return value, 7 is zero: the length of a sequence that we leave out. */
 enum ww_sc_kind {
-	WW_SC_INT,    /* the low `size` bytes of argument `arg` */
-	WW_SC_STR,    /* the user string that argument `arg` points to */
-	WW_SC_RET,    /* the return value, 8 bytes */
-	WW_SC_BYTES,  /* `size` bytes at `off` from where argument `arg` points; zeros when unreadable */
-	WW_SC_ZERO,   /* `size` zero bytes: the length of a sequence that we leave out */
+	WW_SC_INT,    /* the low `size` bytes of `arg` */
+	WW_SC_STR,    /* the user string that `arg` points to */
+	WW_SC_BYTES,  /* `size` <= 8 bytes at `off` from where `arg` points; zeros when unreadable */
 };
 #define WW_SC_FIELDS 8
 #define WW_SC_TABLE  1024 /* entries; abi << 9 | nr */
@@ -100,7 +101,8 @@ struct ww_sc_layout {
 	ww_u8 n;      /* fields */
 	ww_u8 strs;   /* strings among them */
 	ww_u8 fixed;  /* bytes of the other fields */
-	ww_u8 pad[3];
+	ww_u8 slow;   /* has fields other than WW_SC_INT */
+	ww_u8 pad[2];
 	struct ww_sc_field f[WW_SC_FIELDS];
 };
 WW_STATIC_ASSERT(sizeof(struct ww_sc_layout) == 40);

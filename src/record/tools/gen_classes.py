@@ -41,6 +41,7 @@ SPLIT = """pread64 pwrite64 truncate64 ftruncate64 fadvise64 fadvise64_64 sync_f
 readahead preadv pwritev preadv2 pwritev2 lookup_dcookie fanotify_mark mmap clone""".split()
 EVENT_FIELDS = [("BYTES", 3, 8, 4), ("BYTES", 3, 4, 4), ("BYTES", 3, 4, 0), ("BYTES", 3, 1, 0)]
 SOCKADDR_ARG = 1
+RET, ZERO_ARG = 6, 7 # beside the arguments, see bpf/wire.h
 ZERO = re.compile(r"^(fds_length|overflow|_\w+_length)$")
 
 
@@ -79,13 +80,13 @@ def fields_of(call, body):
 			return None
 		name = m[1]
 		if name == "ret":
-			out.append(("RET", 0, 8, 0))
+			out.append(("INT", RET, 8, 0))
 			continue
 		if m[2] and "_length" in m[2]:
 			continue # a sequence: its length was written as 0
 		if ZERO.match(name):
 			size = int(re.search(r"size = (\d+)", line)[1]) // 8
-			out.append(("ZERO", 0, size, 0))
+			out.append(("INT", ZERO_ARG, size, 0))
 			continue
 		if name in ("family", "sport", "dport") and call in ("accept", "accept4", "connect"):
 			out.append(("BYTES", SOCKADDR_ARG, 2, 0 if name == "family" else 2))
@@ -139,10 +140,11 @@ def main():
 			continue
 		rows.append((next_id, name, shapes[name]))
 		cells = ", ".join("{WW_SC_%s, %d, %d, %d}" % f for f in fields)
-		fixed = sum(8 if f[0] == "RET" else f[2] for f in fields)
-		layouts.append('{"%s", %d, %d, {%d, %d, %d, %d, {0}, {%s}}},' % (
+		fixed = sum(f[2] for f in fields)
+		layouts.append('{"%s", %d, %d, {%d, %d, %d, %d, %d, {0}, {%s}}},' % (
 			TABLE_NAME.get(m[3], m[3]), bool(m[1]), m[2] == "exit", next_id, len(fields),
-			sum(f[0] == "STR" for f in fields), fixed, cells))
+			sum(f[0] == "STR" for f in fields), fixed,
+			any(f[0] != "INT" for f in fields), cells))
 		next_id += 1
 	note = "Made by tools/gen_classes.py from the metadata of LTTng's kernel tracer 2.13; do not edit."
 	with open(HERE + "/bpf/event_ids.h", "w") as f:

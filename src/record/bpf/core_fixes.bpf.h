@@ -1,0 +1,87 @@
+/* core_fixes.bpf.h - what differs between kernels and architectures, one accessor each. */
+#ifndef WW_CORE_FIXES_BPF_H
+#define WW_CORE_FIXES_BPF_H
+
+#include "vmlinux_min.h"
+#include <bpf/bpf_core_read.h>
+
+#define PF_IO_WORKER   0x00000010
+#define PF_USER_WORKER 0x00004000 /* 6.4: e20cc0a1c5b4, vhost's workers */
+#define PF_KTHREAD     0x00200000
+#define TS_COMPAT      0x0002
+#define X32_BIT        0x40000000
+
+enum { ABI_X86_64, ABI_I386, ABI_X32, ABI_AARCH64 };
+
+/* 5.19: f3dd3f674555 moved the disk from the request to its queue; 6.1 and later all have q->disk. */
+static __always_inline u32 ww_rq_dev(struct request *rq)
+{
+	struct gendisk *disk = rq->q->disk;
+
+	return disk ? ((u32)disk->major << 20) | (u32)disk->first_minor : 0;
+}
+
+struct ww_call {
+	s32 nr;
+	u8 abi;
+	u64 arg[6];
+};
+
+#if defined(__TARGET_ARCH_x86)
+static __always_inline void ww_call_args(struct ww_call *c, struct pt_regs *r, struct task_struct *t)
+{
+	if (t->thread_info.status & TS_COMPAT) {
+		c->abi = ABI_I386;
+		c->arg[0] = (u32)r->bx;
+		c->arg[1] = (u32)r->cx;
+		c->arg[2] = (u32)r->dx;
+		c->arg[3] = (u32)r->si;
+		c->arg[4] = (u32)r->di;
+		c->arg[5] = (u32)r->bp;
+		return;
+	}
+	c->abi = ABI_X86_64;
+	if (c->nr > 0 && c->nr & X32_BIT) {
+		c->abi = ABI_X32;
+		c->nr &= ~X32_BIT;
+	}
+	c->arg[0] = r->di;
+	c->arg[1] = r->si;
+	c->arg[2] = r->dx;
+	c->arg[3] = r->r10;
+	c->arg[4] = r->r8;
+	c->arg[5] = r->r9;
+}
+#define ww_regs_nr(r) ((s32)(r)->orig_ax) /* -1 in faults and interrupts */
+#elif defined(__TARGET_ARCH_arm64)
+static __always_inline void ww_call_args(struct ww_call *c, struct pt_regs *r, struct task_struct *t)
+{
+	c->abi = ABI_AARCH64;
+	c->arg[0] = r->orig_x0;
+	c->arg[1] = r->regs[1];
+	c->arg[2] = r->regs[2];
+	c->arg[3] = r->regs[3];
+	c->arg[4] = r->regs[4];
+	c->arg[5] = r->regs[5];
+}
+#define ww_regs_nr(r) ((r)->syscallno)
+#endif
+
+/* What LTTng and the kernel's own tracepoint show: one bit, 256 for preempted, 128 for idle kernel threads.
+ * source include/linux/sched.h: __task_state_index; include/trace/events/sched.h: __trace_sched_switch_state */
+static __always_inline s64 ww_switch_state(bool preempt, u32 state, u32 exit_state)
+{
+	if (preempt)
+		return 0x100;
+	if ((state & 0x402) == 0x402) /* TASK_IDLE */
+		return 0x80;
+	if (state & 0x9000) /* TASK_RTLOCK_WAIT, TASK_FROZEN: shown as uninterruptible */
+		return 2;
+	u32 s = (state | exit_state) & 0x7f;
+	s |= s >> 1;
+	s |= s >> 2;
+	s |= s >> 4;
+	return s - (s >> 1);
+}
+
+#endif

@@ -1,0 +1,154 @@
+/* ring.bpf.h - one reserve an event on the CPU's ring, filled in place, committed.
+ *
+ *   struct ww_slot s; u8 *p = ww_reserve(&s, WW_EV_X, bytes); if (p) { ww_put...; ww_commit(&s); }
+ * Programs nest (an interrupt's on a thread's), so a position is taken by compare-and-swap, and the clock is
+ * read between reading the position and the swap: who wins the swap had the CPU's ring to himself in between,
+ * hence stamps never go back in a stream.
+ */
+#ifndef WW_RING_BPF_H
+#define WW_RING_BPF_H
+
+#include "vmlinux_min.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "event_ids.h"
+#include "wire.h"
+
+/* value_size and max_entries are set at load time from the ring's size. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(struct ww_sub) + 4096 + WW_SLACK);
+} ww_rings SEC(".maps");
+
+struct ww_ring_ctl ww_ctl[WW_MAX_CPUS] SEC(".data.ctl");
+
+const volatile __u32 ww_sub_mask = 4095; /* sub_bytes - 1 */
+const volatile __u32 ww_sub_shift = 12;
+const volatile __u32 ww_nsub = 1;        /* sub-buffers of a CPU, a power of two */
+const volatile bool ww_overwrite;      /* flight mode: the oldest sub-buffer is given up */
+__u32 ww_frozen;                         /* a snapshot is being read */
+
+#define READ_ONCE(x)     (*(volatile typeof(x) *)&(x))
+#define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
+#define TRIES 4
+
+struct ww_slot {
+	u64 *committed;
+	u64 add;
+};
+
+/* Unaligned stores: structs would be packed, and clang stores those byte by byte. */
+#define ww_put8(p, off, v)  (*(u8 *)((void *)(p) + (off)) = (u8)(v))
+#define ww_put16(p, off, v) (*(u16 *)((void *)(p) + (off)) = (u16)(v))
+#define ww_put32(p, off, v) (*(u32 *)((void *)(p) + (off)) = (u32)(v))
+#define ww_put64(p, off, v) (*(u64 *)((void *)(p) + (off)) = (u64)(v))
+#define ww_put_comm(p, off, task) bpf_probe_read_kernel((void *)(p) + (off), 16, (task)->comm)
+
+static __always_inline struct ww_sub *ww_sub_at(u32 cpu, u64 n)
+{
+	u32 i = cpu * ww_nsub + ((u32)n & (ww_nsub - 1));
+
+	return bpf_map_lookup_elem(&ww_rings, &i);
+}
+
+/* Opens the next packet with room for `need` bytes, and closes the one before it. 1: done, the event is at
+ * WW_HEAD_BYTES; 0: somebody was faster; -1: the ring is full. */
+static __noinline int ww_open(u32 cpu, u64 pos, u64 ts, u32 need)
+{
+	struct ww_ring_ctl *c = &ww_ctl[cpu & (WW_MAX_CPUS - 1)];
+	u32 off = pos & ww_sub_mask;
+	u64 old = pos >> ww_sub_shift;
+	u64 n = off ? old + 1 : old;
+	struct ww_sub *s;
+
+	if (!ww_overwrite && n - READ_ONCE(c->read_n) >= ww_nsub)
+		return -1;
+	if (__sync_val_compare_and_swap(&c->pos, pos, (n << ww_sub_shift) + WW_HEAD_BYTES + need) != pos)
+		return 0;
+	if (off) {
+		s = ww_sub_at(cpu, old);
+		if (s) {
+			s->end_bytes = off;
+			s->end_ts_ns = ts;
+			s->lost = c->lost;
+			__sync_fetch_and_add(&s->committed, (u64)ww_sub_mask + 1 - off);
+		}
+	}
+	s = ww_sub_at(cpu, n);
+	if (s) {
+		s->begin_ts_ns = ts;
+		s->number = n;
+		__sync_fetch_and_add(&s->committed, WW_HEAD_BYTES);
+	}
+	return 1;
+}
+
+static __always_inline u8 *ww_reserve(struct ww_slot *slot, u32 id, u32 bytes)
+{
+	u32 cpu = bpf_get_smp_processor_id() & (WW_MAX_CPUS - 1);
+	struct ww_ring_ctl *c = &ww_ctl[cpu];
+
+	if (READ_ONCE(ww_frozen))
+		goto lost;
+#pragma unroll
+	for (int i = 0; i < TRIES; i++) {
+		u64 pos = READ_ONCE(c->pos);
+		u64 ts = bpf_ktime_get_ns();
+		u64 last = READ_ONCE(c->last_ts_ns);
+		u32 off = pos & ww_sub_mask;
+		u32 head = 6;
+
+		if (ts < last)
+			ts = last;
+		if ((ts - last) >> 32)
+			head = 14;
+		if (off && off + head + bytes <= ww_sub_mask) {
+			u64 next = pos + head + bytes;
+
+			if (__sync_val_compare_and_swap(&c->pos, pos, next) != pos)
+				continue;
+		} else {
+			int r = ww_open(cpu, pos, ts, head + bytes);
+
+			if (r < 0)
+				break;
+			if (!r)
+				continue;
+			pos = (off ? (pos | ww_sub_mask) + 1 : pos) + WW_HEAD_BYTES;
+			off = WW_HEAD_BYTES;
+		}
+		WRITE_ONCE(c->last_ts_ns, ts);
+
+		struct ww_sub *s = ww_sub_at(cpu, pos >> ww_sub_shift);
+		if (!s)
+			goto lost; /* a CPU that was not there at the start */
+		slot->committed = &s->committed;
+		slot->add = WW_COMMIT_EVENT + head + bytes;
+		u8 *p = s->data + (off & ww_sub_mask);
+		if (head == 6) {
+			ww_put16(p, 0, id);
+			ww_put32(p, 2, ts);
+			return p + 6;
+		}
+		ww_put16(p, 0, WW_EXTENDED_ID);
+		ww_put32(p, 2, id);
+		ww_put64(p, 6, ts);
+		return p + 14;
+	}
+lost:
+	__sync_fetch_and_add(&c->lost, 1);
+	return NULL;
+}
+
+/* After the last store; the reader takes a packet when all of it is committed. */
+static __always_inline void ww_commit(struct ww_slot *slot)
+{
+	__sync_fetch_and_add(slot->committed, slot->add);
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* task.bpf.h - which tasks are the target's, and the system call that a task is in. */
+#ifndef WW_TASK_BPF_H
+#define WW_TASK_BPF_H
+
+#include "core_fixes.bpf.h"
+#include "ring.bpf.h"
+
+/* Thread group ids of the target's tree; user space adds the first, fork the rest. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, u32);
+	__type(value, u32);
+} ww_targets SEC(".maps");
+
+const volatile bool ww_all_syscalls;
+const volatile bool ww_light;
+const volatile bool ww_stacks;
+const volatile __u32 ww_own_tgid; /* the recorder's system calls are not recorded */
+/* By abi << 9 | nr: the first argument is a descriptor. */
+const volatile __u8 ww_fd_first[WW_SC_TABLE];
+
+static __always_inline bool ww_in_tree(u32 tgid)
+{
+	if (ww_all_syscalls)
+		return tgid != ww_own_tgid;
+	return bpf_map_lookup_elem(&ww_targets, &tgid) != NULL;
+}
+
+static __always_inline struct ww_ring_ctl *ww_this_cpu(void)
+{
+	return &ww_ctl[bpf_get_smp_processor_id() & (WW_MAX_CPUS - 1)];
+}
+
+/* The call of the current task from its saved registers. False: a kernel thread, which has none. */
+static __always_inline bool ww_current_call(struct task_struct *t, struct ww_call *c)
+{
+	c->nr = -1;
+	c->abi = 0;
+	if (t->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+		return false;
+	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(t);
+	c->nr = ww_regs_nr(r);
+	ww_call_args(c, r, t);
+	return true;
+}
+
+#endif

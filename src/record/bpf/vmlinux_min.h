@@ -1,0 +1,181 @@
+/* vmlinux_min.h - the kernel structures that we read, and of those only the members that we read.
+ *
+ * Written by hand: preserve_access_index makes libbpf look up each member's place in the running kernel's
+ * own BTF at load time, so that order, size and what is left out do not matter. A name with three
+ * underscores (`struct x___old`) is a flavour: the same kernel structure as an older or newer kernel has it.
+ */
+#ifndef WW_VMLINUX_MIN_H
+#define WW_VMLINUX_MIN_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s16 s16;
+typedef __s32 s32;
+typedef __s64 s64;
+typedef s32 pid_t;
+typedef _Bool bool;
+#define true 1
+#define false 0
+#define NULL ((void *)0)
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct thread_info {
+	unsigned long flags;
+	u32 status; /* x86 */
+	u32 cpu;    /* 5.16: bcf9033e5449 */
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long r15, r14, r13, r12;
+	unsigned long bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+};
+#elif defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+	u64 regs[31];
+	u64 sp, pc, pstate, orig_x0;
+	s32 syscallno;
+};
+#endif
+
+struct pid_namespace;
+struct upid {
+	int nr;
+};
+struct pid {
+	unsigned int level;
+	struct upid numbers[4];
+};
+struct ns_common {
+	unsigned int inum;
+};
+struct pid_namespace {
+	struct ns_common ns;
+};
+struct nsproxy {
+	struct pid_namespace *pid_ns_for_children;
+};
+
+struct super_block {
+	u32 s_dev;
+	unsigned long s_magic;
+};
+struct inode {
+	unsigned short i_mode;
+	unsigned long i_ino;
+	u32 i_rdev;
+	struct super_block *i_sb;
+};
+struct qstr {
+	u32 len;
+	const unsigned char *name;
+};
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+	struct inode *d_inode;
+};
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
+struct file {
+	struct path f_path;
+	struct inode *f_inode;
+	void *private_data;
+};
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct cfs_rq {
+	int throttled;
+};
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state;
+	unsigned int flags;
+	int prio;
+	int exit_state;
+	unsigned int in_iowait : 1;
+	pid_t pid, tgid;
+	char comm[16];
+	struct pid *thread_pid;
+	struct nsproxy *nsproxy;
+	struct files_struct *files;
+	struct sched_entity se;
+};
+
+struct linux_binprm {
+	const char *filename;
+};
+
+struct irqaction {
+	const char *name;
+};
+
+struct timerqueue_node {
+	s64 expires;
+};
+struct hrtimer {
+	struct timerqueue_node node;
+	s64 _softexpires;
+	void *function;
+};
+struct hrtimer_sleeper {
+	struct hrtimer timer;
+	struct task_struct *task;
+};
+struct timer_list {
+	unsigned long expires;
+	void *function;
+	u32 flags;
+};
+struct process_timer {
+	struct timer_list timer;
+	struct task_struct *task;
+};
+
+struct gendisk {
+	int major, first_minor;
+};
+struct request_queue {
+	struct gendisk *disk;
+};
+struct request {
+	struct request_queue *q;
+	u32 cmd_flags;
+	unsigned int __data_len;
+	u64 __sector;
+};
+
+struct work_struct {
+	void *func;
+};
+
+#pragma clang attribute pop
+
+#endif

@@ -1,0 +1,9 @@
+/* whywait.bpf.c - the recorder's eBPF programs, one object. */
+#include "ring.bpf.h"
+#include "task.bpf.h"
+#include "sched.bpf.h"
+#include "irq.bpf.h"
+#include "block.bpf.h"
+#include "syscall.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
