@@ -87,7 +87,7 @@ struct ctf_stream {
 	int64_t ts_ns, last_ts_ns;
 	uint32_t cls;          /* of the event at hand, WW_CLS_GAP, or WW_NONE: the end */
 	struct ww_value gap[2];
-	uint64_t gap_lost;
+	uint64_t tail_lost;    /* to be told after the packet's last event */
 	bool seen_event, gap_due;
 	bool advance;          /* the event at hand was delivered */
 };

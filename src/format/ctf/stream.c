@@ -8,16 +8,13 @@
  */
 #include "format/ctf/ctf.h"
 
-/* events_discarded counts from the begin of the stream: what it grew by from one packet's end to the
- * next one's was lost in between. */
-static uint64_t lost_before(const struct ctf_stream *s, const struct ctf_packet *prev, const struct ctf_packet *pk,
-			    bool *ret_gap)
+/* events_discarded counts from the begin of the stream and is stored when the packet is closed. LTTng keeps
+ * a full packet open until the next one can be had, so what it grew by was lost after this packet's last
+ * event; or before its first one, when the packets do not meet. */
+static uint64_t lost_in(const struct ctf_packet *prev, const struct ctf_packet *pk)
 {
 	uint64_t mask, lost = 0;
 
-	*ret_gap = false;
-	if (prev && prev->has_seq && pk->has_seq && pk->seq != prev->seq + 1)
-		*ret_gap = true;
 	if (!pk->discarded_bits)
 		return 0;
 	mask = pk->discarded_bits < 64 ? ((uint64_t)1 << pk->discarded_bits) - 1 : UINT64_MAX;
@@ -25,11 +22,7 @@ static uint64_t lost_before(const struct ctf_stream *s, const struct ctf_packet 
 		lost = (pk->discarded - prev->discarded) & mask;
 	else if (!pk->has_seq || pk->seq == 0)
 		lost = pk->discarded; /* a later packet first: what was lost before it is not in this trace */
-	if (lost > mask / 2)
-		lost = 0; /* the counter went back: another run of the recorder */
-	*ret_gap |= lost != 0;
-	(void)s;
-	return lost;
+	return lost > mask / 2 ? 0 : lost; /* the counter went back: another run of the recorder */
 }
 
 static int64_t to_ns(const struct ctf_stream *s, uint64_t cycles)
@@ -41,7 +34,6 @@ static int64_t to_ns(const struct ctf_stream *s, uint64_t cycles)
 static bool load_packet(struct ctf_stream *s)
 {
 	const struct ctf_packet *prev = s->pk, *pk;
-	bool gap;
 
 	if (s->next >= s->packets.n)
 		return false;
@@ -62,11 +54,11 @@ static bool load_packet(struct ctf_stream *s)
 	s->c.pos = pk->body_bits;
 	if (pk->has_begin)
 		s->clock = pk->begin;
-	uint64_t lost = lost_before(s, prev, pk, &gap);
-	if (gap) {
-		s->gap_lost += lost;
+	s->tail_lost = lost_in(prev, pk);
+	if (prev && prev->has_seq && pk->has_seq && pk->seq != prev->seq + 1)
+		s->gap_due = true; /* whole packets are missing */
+	if (prev && s->tail_lost && (!prev->has_end || !pk->has_begin || pk->begin > prev->end))
 		s->gap_due = true;
-	}
 	return true;
 }
 
@@ -75,17 +67,28 @@ static int64_t packet_begin_ns(const struct ctf_stream *s)
 	return s->pk->has_begin ? to_ns(s, s->pk->begin) : s->last_ts_ns;
 }
 
-static void deliver_gap(struct ctf_stream *s, int64_t ts_ns)
+static void deliver_gap(struct ctf_stream *s, int64_t ts_ns, uint64_t lost)
 {
 	int64_t begin = s->seen_event ? s->last_ts_ns : WW_MIN(ts_ns, packet_begin_ns(s));
 
 	s->ts_ns = WW_MAX(ts_ns, begin);
 	s->cls = WW_CLS_GAP;
-	s->gap[0] = (struct ww_value){.u = s->gap_lost, .len = 64, .kind = WW_V_UINT};
+	s->gap[0] = (struct ww_value){.u = lost, .len = 64, .kind = WW_V_UINT};
 	s->gap[1] = (struct ww_value){.i = begin, .len = 64, .kind = WW_V_INT};
 	s->event_pos = 0;
 	s->gap_due = false;
-	s->gap_lost = 0;
+}
+
+/* The packet at hand is read to its end: what was lost after it? */
+static bool tail_gap(struct ctf_stream *s)
+{
+	uint64_t lost = s->tail_lost;
+
+	if (!s->pk || !lost)
+		return false;
+	s->tail_lost = 0;
+	deliver_gap(s, s->pk->has_end ? to_ns(s, s->pk->end) : s->last_ts_ns, lost);
+	return true;
 }
 
 static inline void clock_update(struct ctf_stream *s, uint64_t v, unsigned size)
@@ -180,14 +183,16 @@ int ctf_stream_advance(struct ctf_stream *s)
 
 	for (;;) {
 		if (WW_UNLIKELY(!s->pk || s->c.pos >= s->c.end)) {
+			if (tail_gap(s))
+				return 0;
 			if (!load_packet(s)) {
 				s->cls = WW_NONE;
 				if (s->gap_due && s->pk)
-					deliver_gap(s, s->pk->has_end ? to_ns(s, s->pk->end) : s->last_ts_ns);
+					deliver_gap(s, s->pk->has_end ? to_ns(s, s->pk->end) : s->last_ts_ns, 0);
 				return 0;
 			}
 			if (s->gap_due) {
-				deliver_gap(s, packet_begin_ns(s));
+				deliver_gap(s, packet_begin_ns(s), 0);
 				return 0;
 			}
 			continue;
