@@ -27,7 +27,7 @@ static struct key key_of(const struct ww_facts *f, uint32_t i)
 
 	memset(&k, 0, sizeof(k)); /* padding too: keys are compared as bytes */
 	k.state = s.state;
-	k.cause = s.cause;
+	k.cause = ww_state_cause(f, i);
 	k.syscall_name = s.syscall < f->syscall.n ? f->syscall.name[s.syscall] : 0;
 	k.other = s.other;
 	k.peer = WW_NONE;
@@ -89,6 +89,34 @@ static void group_add(struct group *g, int64_t ns, bool uncertain)
 	g->count++;
 }
 
+/* A time of waiting for a CPU belongs to those who had it meanwhile, each for his part. */
+static void add_ready(const struct ww_facts *f, group_vec *groups, struct ww_u64map *map, uint32_t row, struct key k,
+		      int64_t start, int64_t end)
+{
+	bool unsure = f->state.certainty[row] != WW_SURE;
+	int32_t cpu = ww_ready_cpu(f, row);
+	uint32_t first = 0, n = 0;
+
+	if (cpu >= 0 && (uint32_t)cpu < f->host.ncpus)
+		ww_facts_runs(f, (uint32_t)cpu, start, end, &first, &n);
+	for (uint32_t i = first; i < first + n && start < end; i++) {
+		uint32_t r = f->run_of_cpu[i];
+		int64_t a = WW_MAX(f->run.start_ts_ns[r], start);
+		int64_t b = WW_MIN(f->run.start_ts_ns[r] + f->run.dur_ns[r], end);
+		if (b <= a)
+			continue;
+		if (a > start)
+			group_add(group_get(groups, map, &k, row), a - start, unsure);
+		struct key whose = k;
+		if (f->run.thread[r] != f->state.thread[row])
+			whose.other = f->run.thread[r];
+		group_add(group_get(groups, map, &whose, row), b - a, unsure);
+		start = b;
+	}
+	if (start < end)
+		group_add(group_get(groups, map, &k, row), end - start, unsure);
+}
+
 static void add_uncovered(group_vec *groups, struct ww_u64map *map, int64_t ns)
 {
 	struct key k;
@@ -133,7 +161,10 @@ static void rows_from_groups(struct ww_arena *mem, const struct ww_facts *f, con
 					     .uncertain_ns = g->uncertain_ns, .count = g->count};
 		if (g->example != WW_NONE) {
 			const char *sc = ww_name_syscall_only(f, f->state.syscall[g->example]);
-			r.detail = ww_name_state(mem, f, g->example, false);
+			if (r.state == WW_ST_PREEMPTED || r.state == WW_ST_RUNQUEUE)
+				r.detail = ww_name_ready(mem, f, r.state, g->key.other);
+			else
+				r.detail = ww_name_state(mem, f, g->example, false);
 			r.syscall = sc ? sc : "";
 		}
 		uint64_t h = ww_hash_mix(r.state | (uint64_t)r.cause << 8, 0);
@@ -183,8 +214,10 @@ void ww_breakdown_make(struct ww_arena *mem, const struct ww_facts *f, uint32_t 
 		add_uncovered(&groups, &map, start - at);
 		ret->by_state_ns[WW_ST_UNKNOWN] += start - at;
 		struct key k = key_of(f, i);
-		group_add(group_get(&groups, &map, &k, i), end - start,
-			  f->state.certainty[i] != WW_SURE);
+		if (k.state == WW_ST_PREEMPTED || k.state == WW_ST_RUNQUEUE)
+			add_ready(f, &groups, &map, i, k, start, end);
+		else
+			group_add(group_get(&groups, &map, &k, i), end - start, f->state.certainty[i] != WW_SURE);
 		ret->by_state_ns[f->state.state[i] < WW_ST_N ? f->state.state[i] : WW_ST_UNKNOWN] += end - start;
 		at = end;
 	}

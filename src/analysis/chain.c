@@ -105,7 +105,7 @@ static void cover_thread(struct cover *c, uint32_t t, int64_t to)
 			l->thread = t;
 			l->row = i;
 			l->state = f->state.state[i];
-			l->cause = f->state.cause[i];
+			l->cause = ww_state_cause(f, i);
 			l->cut = true;
 			continue;
 		}
@@ -249,7 +249,7 @@ static void expand(struct ww_arena *mem, const struct ww_facts *f, struct ww_cha
 
 	*ret = (struct ww_link){
 		.start_ts_ns = WW_MAX(from, s.start_ts_ns), .thread = s.thread, .row = row, .state = s.state,
-		.cause = s.cause, .certainty = s.certainty, .detail = ww_name_state(mem, f, row, true), .brief = "",
+		.cause = ww_state_cause(f, row), .certainty = s.certainty, .detail = ww_name_state(mem, f, row, true), .brief = "",
 		.syscall = ww_name_syscall_only(f, s.syscall), .call = ww_name_syscall(mem, f, s.syscall),
 		.woken_by = {.thread = WW_NONE, .name = "", .in = ""},
 	};

@@ -97,6 +97,61 @@ uint32_t ww_wait_peer(const struct ww_facts *f, uint32_t state)
 	return peer == f->state.thread[state] || peer >= f->thread.n ? WW_NONE : peer;
 }
 
+enum ww_cause ww_state_cause(const struct ww_facts *f, uint32_t state)
+{
+	enum ww_cause c = f->state.cause[state];
+
+	return f->state.state[state] != WW_ST_BLOCKED ? WW_CA_NONE : c == WW_CA_NONE ? WW_CA_UNKNOWN : c;
+}
+
+int32_t ww_ready_cpu(const struct ww_facts *f, uint32_t state)
+{
+	uint32_t t = f->state.thread[state], next = state + 1;
+
+	if (next < f->state_first[t + 1] && f->state.cpu[next] >= 0)
+		switch (f->state.state[next]) {
+		case WW_ST_RUNNING:
+		case WW_ST_RUNNING_USER:
+		case WW_ST_RUNNING_KERNEL:
+		case WW_ST_INTERRUPTED:
+			return f->state.cpu[next];
+		default:
+			break;
+		}
+	return f->state.cpu[state];
+}
+
+uint32_t ww_ready_behind(const struct ww_facts *f, uint32_t state, int64_t from_ts_ns, int64_t to_ts_ns)
+{
+	int32_t cpu = ww_ready_cpu(f, state);
+	uint32_t first, n, best = f->state.other[state];
+	int64_t best_ns = 0;
+
+	if (cpu < 0 || (uint32_t)cpu >= f->host.ncpus)
+		return best;
+	/* Few run in one such interval; who comes back again and again is found by his longest run. */
+	ww_facts_runs(f, (uint32_t)cpu, from_ts_ns, to_ts_ns, &first, &n);
+	for (uint32_t i = first; i < first + n; i++) {
+		uint32_t r = f->run_of_cpu[i];
+		int64_t ns = WW_MIN(f->run.start_ts_ns[r] + f->run.dur_ns[r], to_ts_ns) -
+			     WW_MAX(f->run.start_ts_ns[r], from_ts_ns);
+		if (ns > best_ns && f->run.thread[r] != f->state.thread[state]) {
+			best_ns = ns;
+			best = f->run.thread[r];
+		}
+	}
+	return best < f->thread.n && (f->thread.flags[best] & WW_TF_IDLE) ? WW_NONE : best;
+}
+
+const char *ww_name_ready(struct ww_arena *mem, const struct ww_facts *f, enum ww_thread_state s, uint32_t other)
+{
+	if (other >= f->thread.n)
+		return "";
+	if (f->thread.flags[other] & WW_TF_IDLE)
+		return "the CPU was idle";
+	return ww_arena_printf(mem, "%s %s", s == WW_ST_PREEMPTED ? "by" : "behind", ww_name_thread(mem, f, other));
+}
+
 /* a, then b behind `sep` when both are there. */
 static const char *join(struct ww_arena *mem, const char *a, const char *sep, const char *b)
 {
@@ -206,7 +261,7 @@ static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, 
 const char *ww_name_state(struct ww_arena *mem, const struct ww_facts *f, uint32_t state, bool exact)
 {
 	const struct ww_state s = ww_state_get(f, state);
-	const char *words = ww_facts_str(f, s.detail), *other = ww_name_thread(mem, f, s.other);
+	const char *words = ww_facts_str(f, s.detail), *other;
 
 	switch (s.state) {
 	case WW_ST_BLOCKED:
@@ -221,9 +276,10 @@ const char *ww_name_state(struct ww_arena *mem, const struct ww_facts *f, uint32
 			return join(mem, "page fault", " ", name_fault(mem, f, &s, exact));
 		return words;
 	case WW_ST_PREEMPTED:
-		return *other ? join(mem, "by ", "", other) : words;
 	case WW_ST_RUNQUEUE:
-		return *other ? join(mem, "behind ", "", other) : words;
+		other = ww_name_ready(mem, f, s.state, ww_ready_behind(f, state, s.start_ts_ns,
+								       s.start_ts_ns + s.dur_ns));
+		return *other ? other : words;
 	default:
 		return words;
 	}

@@ -23,6 +23,14 @@ const char *ww_name_block(struct ww_arena *mem, const struct ww_facts *f, uint32
 /* What a state row is about, without its state and cause. `exact` adds what differs between waits of
  * the same kind (offset of the fault, sector); without it equal kinds of waits have equal words. */
 const char *ww_name_state(struct ww_arena *mem, const struct ww_facts *f, uint32_t state, bool exact);
+/* The cause of a state row: of a blocked one never none. */
+enum ww_cause ww_state_cause(const struct ww_facts *f, uint32_t state);
+/* The CPU that a preempted or queued thread waited for: the one it then ran on; -1 unknown. */
+int32_t ww_ready_cpu(const struct ww_facts *f, uint32_t state);
+/* Who ran there longest in [from, to); WW_NONE: nobody, or the CPU was idle. */
+uint32_t ww_ready_behind(const struct ww_facts *f, uint32_t state, int64_t from_ts_ns, int64_t to_ts_ns);
+/* "by X", "behind X", "" of such a state. */
+const char *ww_name_ready(struct ww_arena *mem, const struct ww_facts *f, enum ww_thread_state s, uint32_t other);
 /* The thread whose doing ended the wait, when it is another one; WW_NONE. */
 uint32_t ww_wait_peer(const struct ww_facts *f, uint32_t state);
 struct ww_woken ww_name_woken(struct ww_arena *mem, const struct ww_facts *f, uint32_t wakeup);

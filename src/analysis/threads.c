@@ -1,4 +1,5 @@
 /* threads.c - every thread of the trace: how long it lived, ran, was ready, waited, and for what most. */
+#include "analysis/names.h"
 #include "analysis/report.h"
 
 extern const struct ww_analysis ww_analysis_threads;
@@ -35,7 +36,7 @@ static void fill(const struct ww_facts *f, uint32_t t, int64_t from, int64_t to,
 		state[f->state.state[i]] += ns;
 		if (f->state.state[i] != WW_ST_BLOCKED)
 			continue;
-		cause[f->state.cause[i]] += ns;
+		cause[ww_state_cause(f, i)] += ns;
 		waits++;
 	}
 	for (uint32_t i = 1; i < WW_CA_N; i++)

@@ -127,7 +127,7 @@ def main():
     for s in schemas.values():
         jsonschema.Draft7Validator.check_schema(s)
     traces = sys.argv[1:] or sorted({os.path.dirname(m) for m in glob.glob(os.path.join(root, '**/metadata'), recursive=True)
-                     if 'ust' not in os.path.relpath(m, root)})
+                     if 'ust' not in os.path.relpath(m, root).split('/')})
     if not traces:
         print('no traces in "%s": set WW_TRACES' % root)
         return 77

@@ -129,9 +129,9 @@ def main():
             continue
         server = int(re.search(r'server (\d+)', r['note']).group(1))
         got, total = share(reports, r['tid'], r['t0'], r['t1'], server, ('blocked',), ('timer',))
-        ok(abs(got - 5e6) < 2e6, 'tcp: meanwhile the server slept 5 ms: %.2f' % (got / 1e6))
+        ok(4.9e6 < got < 8e6, 'tcp: meanwhile the server slept 5 ms: %.2f' % (got / 1e6))
         got, total = share(reports, r['tid'], r['t0'], r['t1'], server, run, None)
-        ok(got >= 4.9e6, 'tcp: and computed 5 ms: %.2f' % (got / 1e6))
+        ok(got >= 4.5e6, 'tcp: and computed 5 ms: %.2f' % (got / 1e6))
     spin = [by['preempt', 'spin0'], by['preempt', 'spin1']]
     for a, b in (spin, spin[::-1]):
         j = reports.get(a['tid'])
