@@ -75,8 +75,11 @@ static bool helper_came_from_disk(const struct look *l)
 	if (!by_thread(l) || l->waker == WW_NONE)
 		return false;
 	const struct ww_thr *h = l->m->thr.v[l->waker];
-	return h->last_wait_row != WW_NONE && s->cause[h->last_wait_row] == WW_CA_DISK &&
-	       h->last_wait_end > s->start_ts_ns[l->row];
+	if (h->last_wait_row == WW_NONE || h->last_wait_end <= s->start_ts_ns[l->row])
+		return false;
+	uint32_t w = s->wakeup[h->last_wait_row];
+	return s->cause[h->last_wait_row] == WW_CA_DISK ||
+	       (w != WW_NONE && l->m->f->wakeup.kind[w] == WW_WK_BLOCK);
 }
 
 static void rule_sleep(const struct look *l, struct verdict *v)
@@ -185,7 +188,8 @@ static void rule_vfork(const struct look *l, struct verdict *v)
 
 static void rule_signal(const struct look *l, struct verdict *v)
 {
-	if (l->kind == WW_WK_TIMER || (l->returned && l->ret == -E_AGAIN)) {
+	/* Woken by a timer it may have timed out, or the timer sent the signal: the return tells. */
+	if (l->returned && l->ret == -E_AGAIN) {
 		v->cause = WW_CA_TIMER;
 	} else if (l->kind == WW_WK_THREAD || l->signalled || (l->returned && l->ret > 0)) {
 		v->cause = WW_CA_SIGNAL;
@@ -247,16 +251,20 @@ static void (*const rules[])(const struct look *, struct verdict *) = {
 	[WW_W_URING] = rule_uring,
 };
 
-static void kernel_thread(const struct look *l, struct verdict *v)
+/* An idle worker sleeps in state I until something is queued, whoever queues it. */
+static bool idle_worker(const struct look *l)
 {
 	const char *comm = ww_facts_str(l->m->f, l->m->f->thread.comm[l->t->index]);
 
+	return l->t->kernel && l->t->idle_sleep && !strncmp(comm, "kworker", 7);
+}
+
+static void kernel_thread(const struct look *l, struct verdict *v)
+{
 	if (l->kind == WW_WK_TIMER)
 		v->cause = WW_CA_TIMER;
 	else if (helper_came_from_disk(l))
 		v->cause = WW_CA_DISK;
-	else if (!strncmp(comm, "kworker", 7) && l->t->work_row == WW_NONE && by_thread(l))
-		v->cause = WW_CA_WORK; /* idle until something was queued */
 }
 
 /* The file that the disk was asked for: the call's, if it is storage, else the request's. */
@@ -281,6 +289,8 @@ static struct verdict decide(const struct look *l)
 	} else if (f->state.object[l->row] && l->t->lock) {
 		v.cause = WW_CA_LOCK;
 		v.other = by_thread(l) ? l->waker : WW_NONE;
+	} else if (idle_worker(l)) {
+		v.cause = l->kind == WW_WK_UNKNOWN ? WW_CA_UNKNOWN : WW_CA_WORK;
 	} else if (l->kind == WW_WK_BLOCK) {
 		v.cause = WW_CA_DISK;
 		v.file = disk_file(l);

@@ -169,6 +169,15 @@ void ww_cpu_gap(struct ww_model *m, const struct ww_event *ev)
 	for (size_t i = 0; i < m->cpus.n; i++)
 		if (ev->cpu < 0 || (size_t)ev->cpu == i)
 			forget_cpu(m, &m->cpus.v[i], from);
+	/* What waited for a CPU may have run meanwhile. What slept is more likely to sleep still:
+	 * its state goes on, marked uncertain. */
+	for (size_t i = 0; i < m->thr.n; i++) {
+		struct ww_thr *t = m->thr.v[i];
+
+		if (!t->dead && t->cpu < 0 && !t->idle &&
+		    (t->st.state == WW_ST_RUNQUEUE || t->st.state == WW_ST_PREEMPTED))
+			ww_thr_state(m, t, WW_MAX(from, t->st.start), WW_ST_UNKNOWN);
+	}
 }
 
 /* ---- handlers ---- */

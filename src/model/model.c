@@ -114,14 +114,15 @@ static void note_knowledge(struct ww_model *m, enum ww_kind kind)
 	case WW_K_SOFT_ENTRY: k->softirq = m->has_softirq = true; break;
 	case WW_K_VECTOR_ENTRY: m->has_vectors = true; break;
 	case WW_K_HRT_EXPIRE: k->timers = m->has_timers = true; break;
-	case WW_K_SYS_ENTRY: case WW_K_RAW_ENTRY: k->syscalls = m->has_syscalls = true; break;
+	case WW_K_SYS_ENTRY: k->syscalls = m->has_syscalls = true; break;
+	case WW_K_RAW_ENTRY: k->syscalls = m->has_syscalls = m->all_syscalls = true; break;
 	case WW_K_RQ_COMPLETE: k->block = true; break;
 	case WW_K_NET_RECV: k->packets = true; break;
 	case WW_K_FAULT: k->exceptions = m->has_exceptions = true; break;
 	case WW_K_OWN_FAULT_END: k->faults = m->has_fault_end = true; break;
 	case WW_K_OWN_FILE: case WW_K_DUMP_FD: k->files = true; break;
 	case WW_K_WORK_START: k->work = true; break;
-	case WW_K_OWN_TARGET: k->target = true; break;
+	case WW_K_OWN_TARGET: k->target = m->all_syscalls = true; break;
 	default: break;
 	}
 }
@@ -158,8 +159,17 @@ static int bind_class(struct ww_model *m, uint32_t cls, const struct ww_model_op
 		b->sc_name = ww_intern(m, name);
 		b->sc_nr = (int32_t)ww_syscall_number(v.compat ? WW_ABI_I386 : m->abi, name);
 		fields = syscall_fields(b);
+		/* LTTng with --all has a class for unknown calls (RAW_ENTRY; "sys_unknown" before 2.6);
+		 * perf's syscalls:* has hundreds of classes. */
+		m->named_calls += b->kind == WW_K_SYS_ENTRY && strncmp(m->trace->info.format, "ctf", 3);
+		m->all_syscalls |= m->named_calls > 300 || !strcmp(name, "unknown");
 	}
-	note_knowledge(m, b->kind);
+	/* A trace.dat describes every event of the kernel, recorded or not: there, an event is known
+	 * to be recorded when the first one is seen. Interrupts come with every tick. */
+	b->noted = strncmp(m->trace->info.format, "trace.dat", 9) != 0;
+	if (b->noted)
+		note_knowledge(m, b->kind);
+	m->has_switch_class |= b->kind == WW_K_SWITCH;
 	return bind_fields(m, cls, c, fields, b);
 }
 
@@ -182,6 +192,7 @@ static void describe_host(struct ww_model *m)
 	h->clock_offset_ns = i->clock.offset_ns;
 	h->epoch_known = i->clock.epoch_known;
 	h->ncpus = WW_MIN(i->ncpus, WW_MAX_CPUS);
+	m->prio_base = strncmp(i->format, "ctf", 3) ? 0 : 100;
 	m->abi = i->arch && !strcmp(i->arch, "aarch64") ? WW_ABI_AARCH64 : WW_ABI_X86_64;
 }
 
@@ -224,6 +235,10 @@ static void handle(struct ww_model *m, const struct ww_event *ev)
 	if (!b->handle || !ww_cpu_enter(m, ev->cpu))
 		return;
 	m->now_bound = b;
+	if (WW_UNLIKELY(!b->noted)) {
+		b->noted = true;
+		note_knowledge(m, b->kind);
+	}
 	if (WW_UNLIKELY(m->cpu->cur == WW_NONE))
 		learn_current(m, ev, b);
 	b->handle(m, ev);
@@ -265,6 +280,12 @@ static int read_all(struct ww_model *m, const struct ww_model_opts *opts)
 	return r;
 }
 
+static int no_switches(struct ww_model *m)
+{
+	return ww_err_set(m->err, WW_EUNSUPPORTED, m->f->host.trace_path, WW_ERR_NO_OFFSET,
+			  "the trace has no sched_switch events, so nobody can say who waited");
+}
+
 int ww_model_run(struct ww_trace *trace, const struct ww_model_opts *opts, struct ww_facts *facts,
 		 struct ww_err *err)
 {
@@ -279,11 +300,12 @@ int ww_model_run(struct ww_trace *trace, const struct ww_model_opts *opts, struc
 	describe_host(&m);
 	for (uint32_t i = 0; i < ncls && !r; i++)
 		r = bind_class(&m, i, opts);
-	if (!r && !facts->knows.switches)
-		r = ww_err_set(err, WW_EUNSUPPORTED, facts->host.trace_path, WW_ERR_NO_OFFSET,
-			       "the trace has no sched_switch events, so nobody can say who waited");
+	if (!r && !m.has_switch_class)
+		r = no_switches(&m);
 	if (!r)
 		r = read_all(&m, opts);
+	if (!r && !facts->knows.switches)
+		r = no_switches(&m);
 	if (!r)
 		r = ww_model_finish(&m, err);
 	release(&m);

@@ -72,6 +72,7 @@ struct ww_thr {
 	int32_t tid;
 	uint32_t index, proc;
 	bool dead, kernel, idle, exiting, in_syscall, full_syscalls, regs_call, io_worker, throttled;
+	bool idle_sleep; /* its last wait was in state I */
 	uint8_t mode;
 	int16_t cpu; /* running there, -1 not running */
 	struct ww_open_state st;
@@ -125,7 +126,7 @@ struct ww_bound { /* per event class */
 	uint32_t sc_name;  /* interned */
 	int32_t sc_nr;
 	uint32_t name;     /* interned: vectors */
-	bool compat;
+	bool compat, noted; /* noted: its kind counts as known to the producer */
 };
 
 struct ww_model {
@@ -155,7 +156,11 @@ struct ww_model {
 	struct ww_u64map files_by_name;
 	struct ww_u64map sock_addr;   /* addresses and ports -> file */
 	bool has_waking, has_wakeup, has_fault_end, has_exceptions, has_softirq, has_irq, has_syscalls,
-		has_vectors, has_timers;
+		has_vectors, has_timers, has_switch_class;
+	/* Every system call is recorded, so that a thread in none of them is in user space. */
+	bool all_syscalls;
+	uint32_t named_calls;
+	int32_t prio_base; /* LTTng writes the kernel's priority - 100 */
 	int64_t begin;
 	bool begun;
 	enum ww_abi abi;

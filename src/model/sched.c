@@ -6,7 +6,7 @@
  */
 #include "model/model_private.h"
 
-enum { ST_STOPPED = 0x4 | 0x8, ST_DEAD = 0x10 | 0x20, ST_PREEMPTED = 0x100 | 0x400, ST_BITS = 0xff };
+enum { ST_STOPPED = 0x4 | 0x8, ST_DEAD = 0x10 | 0x20, ST_IDLE = 0x80, ST_PREEMPTED = 0x100 | 0x400, ST_BITS = 0xff };
 
 static struct ww_thr *thread_of(struct ww_model *m, int64_t tid)
 {
@@ -60,8 +60,12 @@ static bool woken_before_switch(struct ww_model *m, struct ww_thr *t)
 	return true;
 }
 
-static void start_wait(struct ww_model *m, struct ww_thr *t)
+static void start_wait(struct ww_model *m, struct ww_thr *t, int64_t bits)
 {
+	/* Without system calls recorded nobody knows whether a fault went on when it slept. */
+	bool known = t->full_syscalls || m->has_fault_end;
+
+	t->idle_sleep = bits & ST_IDLE;
 	ww_thr_state(m, t, m->now, WW_ST_BLOCKED);
 	t->wait_row = WW_NONE;
 	t->st.file = t->in_syscall ? t->sc_file : WW_NONE;
@@ -69,7 +73,7 @@ static void start_wait(struct ww_model *m, struct ww_thr *t)
 		t->st.object = t->lock;
 	else if (t->in_syscall && t->sc->wait == WW_W_FUTEX)
 		t->st.object = (uint64_t)t->sc_arg[0];
-	if (!t->in_syscall && !t->kernel && t->fault_row != WW_NONE) {
+	if (known && !t->in_syscall && !t->kernel && t->fault_row != WW_NONE) {
 		/* User code sleeps of itself only in a page fault; this proves that it goes on. */
 		t->st.fault = t->fault_row;
 		t->st.file = m->f->fault.file[t->fault_row];
@@ -100,7 +104,7 @@ static void leave_cpu(struct ww_model *m, struct ww_thr *t, struct ww_thr *next,
 		if (bits & ST_STOPPED)
 			ww_thr_state(m, t, m->now, WW_ST_STOPPED);
 		else
-			start_wait(m, t);
+			start_wait(m, t, bits);
 	}
 	t->early_wakeup = WW_NONE;
 }
@@ -113,7 +117,7 @@ static void enter_cpu(struct ww_model *m, struct ww_thr *t, const struct ww_even
 		m->cpus.v[t->cpu].cur = WW_NONE; /* it left there in a gap */
 	c->cur = t->index;
 	c->run_start = m->now;
-	c->run_prio = (int32_t)ww_v_int(ev, S_SW_PRIO, -1);
+	c->run_prio = (int32_t)ww_v_int(ev, S_SW_PRIO, -1 - m->prio_base) + m->prio_base;
 	uint8_t was = t->st.state;
 	uint32_t first = m->f->state.n;
 	t->cpu = (int16_t)m->cpu_nr;

@@ -31,8 +31,10 @@ void ww_syscall_enter(struct ww_model *m, struct ww_thr *t, const struct ww_sysi
 			       .file = t->sc_file, .arg0 = (uint64_t)t->sc_arg[0],
 			       .arg1 = (uint64_t)t->sc_arg[1], .arg2 = (uint64_t)t->sc_arg[2]};
 	t->sc_row = ww_syscall_push(m->f, &r);
-	ww_thr_known_mode(m, t, WW_MODE_USER);
-	t->in_syscall = t->full_syscalls = true;
+	if (m->all_syscalls)
+		ww_thr_known_mode(m, t, WW_MODE_USER);
+	t->in_syscall = true;
+	t->full_syscalls = m->all_syscalls;
 	t->regs_call = false;
 	t->mode = WW_MODE_KERNEL;
 	t->wait_row = t->ready_file = t->fault_row = WW_NONE;
@@ -84,8 +86,8 @@ void ww_syscall_exit(struct ww_model *m, struct ww_thr *t, const struct ww_sysin
 	ww_cause_at_exit(m, t, ret);
 	ww_fd_after_call(m, t, ev, ret);
 	ww_syscall_forget(t);
-	t->full_syscalls = true;
-	t->mode = WW_MODE_USER;
+	t->full_syscalls = m->all_syscalls;
+	t->mode = m->all_syscalls ? WW_MODE_USER : WW_MODE_UNKNOWN;
 	m->cpu->loose = (struct ww_done){0};
 	m->cpu->signal_tid = -1;
 	ww_thr_running(m, t, m->now);

@@ -122,6 +122,7 @@ uint32_t ww_thr_state(struct ww_model *m, struct ww_thr *t, int64_t ts, enum ww_
 	if (ts > o->start && !t->idle) {
 		struct ww_state r = {.thread = t->index, .start_ts_ns = o->start, .dur_ns = ts - o->start,
 				     .state = o->state, .cpu = o->cpu, .syscall = o->syscall,
+				     .cause = o->state == WW_ST_BLOCKED ? WW_CA_UNKNOWN : WW_CA_NONE,
 				     .fault = o->fault, .wakeup = o->wakeup, .file = o->file,
 				     .object = o->object, .other = o->other, .detail = o->detail};
 		row = ww_state_push(m->f, &r);

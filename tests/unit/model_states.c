@@ -62,6 +62,7 @@ static void contexts(struct fake *k)
 	fake_event(k, 4, 0, "irq_softirq_exit", "vec=7");
 	fake_event(k, 5, 0, "timer_hrtimer_expire_entry", "hrtimer=0x77 now=5 function=1");
 	fake_event(k, 6, 0, "timer_hrtimer_expire_exit", "hrtimer=0x77");
+	fake_event(k, 7, 0, "syscall_entry_unknown", "id=999"); /* so all calls are recorded */
 }
 
 static struct fake *pipe_and_sleep(void)
