@@ -121,14 +121,14 @@ static int find_event_text(const char *path, const char *text, int64_t *ret, str
 	return ww_err_hint(err, "Write +1.5s, seconds or ns since the epoch, or a text of an event.");
 }
 
-static int resolve_time(const char *path, const struct ww_facts *f, const char *s, int64_t *ret, struct ww_err *err)
+int ww_time_resolve(const char *path, int64_t begin_ts_ns, int64_t offset, const char *s, int64_t *ret,
+		    struct ww_err *err)
 {
-	const int64_t offset = f->host.epoch_known ? f->host.clock_offset_ns : 0;
 	char *end;
 	int64_t ns;
 
 	if (*s == '+' && ww_dur_parse(s + 1, &ns)) {
-		*ret = f->begin_ts_ns + ns;
+		*ret = begin_ts_ns + ns;
 		return 0;
 	}
 	errno = 0;
@@ -156,6 +156,8 @@ static int resolve_time(const char *path, const struct ww_facts *f, const char *
 
 static int make_query(struct ww_loaded *l, const struct ww_opts *o, struct ww_err *err)
 {
+	const int64_t begin = l->facts.begin_ts_ns,
+		      offset = l->facts.host.epoch_known ? l->facts.host.clock_offset_ns : 0;
 	struct ww_query *q = &l->query;
 	int rc;
 
@@ -163,9 +165,9 @@ static int make_query(struct ww_loaded *l, const struct ww_opts *o, struct ww_er
 			       .to_ts_ns = INT64_MAX, .min_dur_ns = WW_MAX(o->min_dur_ns, 0),
 			       .max_depth = o->depth > 0 ? (uint32_t)o->depth : 0,
 			       .top = o->top > 0 ? (uint32_t)o->top : 0};
-	if (o->from && (rc = resolve_time(l->path, &l->facts, o->from, &q->from_ts_ns, err)))
+	if (o->from && (rc = ww_time_resolve(l->path, begin, offset, o->from, &q->from_ts_ns, err)))
 		return rc;
-	if (o->to && (rc = resolve_time(l->path, &l->facts, o->to, &q->to_ts_ns, err)))
+	if (o->to && (rc = ww_time_resolve(l->path, begin, offset, o->to, &q->to_ts_ns, err)))
 		return rc;
 	if (q->from_ts_ns >= q->to_ts_ns)
 		return ww_err_set(err, WW_EUSAGE, NULL, WW_ERR_NO_OFFSET, "--from is not before --to");

@@ -21,4 +21,10 @@ void ww_load_release(struct ww_loaded *l);
 /* WW_EXIT_DONE, or WW_EXIT_PARTIAL when events were lost or parts are damaged. */
 int ww_load_status(const struct ww_loaded *l);
 
+/* A time as a person writes it (--from, --to) -> the trace's clock: +1.5s after begin_ts_ns, seconds or ns
+ * since the epoch (offset_ns is the clock's), or the first event with this text (reads the trace).
+ * error -WW_EUSAGE none of these */
+int ww_time_resolve(const char *path, int64_t begin_ts_ns, int64_t offset_ns, const char *s, int64_t *ret,
+		    struct ww_err *err);
+
 #endif

@@ -59,6 +59,7 @@ static int walk_number(struct ctf_cursor *c, const struct ctf_type *t, const cha
 	if (!take(c, t->size))
 		return c->rc;
 	v.u = ctf_bits_get(c->base, c->pos, t->size, t->order == CTF_BE);
+	v.len = t->size;
 	c->pos += t->size;
 	if (t->kind == CTF_FLOAT) {
 		v.kind = WW_V_FLOAT;
