@@ -20,6 +20,12 @@ struct group {
 
 typedef WW_VEC(struct group) group_vec;
 
+/* An interrupt or a taken CPU has nothing to do with the call that it came in. */
+static bool has_call(enum ww_thread_state s)
+{
+	return s == WW_ST_BLOCKED || s == WW_ST_RUNNING_KERNEL || s == WW_ST_RUNNING;
+}
+
 static struct key key_of(const struct ww_facts *f, uint32_t i)
 {
 	const struct ww_state s = ww_state_get(f, i);
@@ -28,7 +34,8 @@ static struct key key_of(const struct ww_facts *f, uint32_t i)
 	memset(&k, 0, sizeof(k)); /* padding too: keys are compared as bytes */
 	k.state = s.state;
 	k.cause = ww_state_cause(f, i);
-	k.syscall_name = s.syscall < f->syscall.n ? f->syscall.name[s.syscall] : 0;
+	if (has_call(s.state) && s.syscall < f->syscall.n)
+		k.syscall_name = f->syscall.name[s.syscall];
 	k.other = s.other;
 	k.peer = WW_NONE;
 	k.dev = WW_NONE;
@@ -160,7 +167,8 @@ static void rows_from_groups(struct ww_arena *mem, const struct ww_facts *f, con
 					     .detail = "nothing recorded", .ns = g->ns, .max_ns = g->max_ns,
 					     .uncertain_ns = g->uncertain_ns, .count = g->count};
 		if (g->example != WW_NONE) {
-			const char *sc = ww_name_syscall_only(f, f->state.syscall[g->example]);
+			const char *sc = has_call(r.state) ? ww_name_syscall_only(f, f->state.syscall[g->example])
+							   : NULL;
 			if (r.state == WW_ST_PREEMPTED || r.state == WW_ST_RUNQUEUE)
 				r.detail = ww_name_ready(mem, f, r.state, g->key.other);
 			else

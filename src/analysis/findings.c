@@ -51,7 +51,7 @@ static const char *const doing[WW_ST_N] = {
 	[WW_ST_RUNNING] = "running",
 };
 
-/* What the chains of this row's waits come down to: "; meanwhile producer (203) was running 80 %". */
+/* What the chains of this row's waits come down to: "; behind that: 80 % writer (7) computing ...". */
 static const char *meanwhile(struct findings *s, const struct ww_breakdown_row *row)
 {
 	const struct ww_thread_report *m = &s->r->main;
@@ -71,15 +71,19 @@ static const char *meanwhile(struct findings *s, const struct ww_breakdown_row *
 	struct ww_thread_report part = {.waits = waits.v, .nwaits = (uint32_t)waits.n};
 	ww_blame_make(s->mem, f, &part);
 	ww_vec_free(&waits);
-	if (!part.nblame || !sum || part.blame[0].state == WW_ST_UNKNOWN)
-		return "";
-	const struct ww_blame_row *b = &part.blame[0];
-	const char *cause = b->cause == WW_CA_NONE ? "" : ww_cause_name(b->cause);
-	if (b->thread == WW_NONE)
-		return "";
-	return ww_arena_printf(s->mem, "; for %.0f %% of that, %s was %s%s%s%s%s", 100.0 * (double)b->ns / (double)sum,
-			       ww_name_thread(s->mem, f, b->thread), doing[b->state], cause,
-			       *b->detail ? " (" : "", b->detail, *b->detail ? ")" : "");
+	const char *text = "";
+	for (uint32_t i = 0, shown = 0; i < part.nblame && shown < 3 && part.blame[i].ns * 10 >= sum; i++) {
+		const struct ww_blame_row *b = &part.blame[i];
+		/* that the disk was waited for in a wait for the disk is no news */
+		if (b->thread == m->thread || b->thread == WW_NONE)
+			continue;
+		const char *who = ww_name_thread(s->mem, f, b->thread);
+		text = ww_arena_printf(s->mem, "%s%s %.0f %% %s%s%s%s%s%s%s", text, shown++ ? "," : "; behind that:",
+				       100.0 * (double)b->ns / (double)sum, who, " ", doing[b->state],
+				       b->cause == WW_CA_NONE ? "" : ww_cause_name(b->cause),
+				       *b->detail ? " (" : "", b->detail, *b->detail ? ")" : "");
+	}
+	return text;
 }
 
 static const char *blocked_text(struct findings *s, const struct ww_breakdown_row *r)
@@ -128,8 +132,13 @@ static void add_cpu_wait(struct findings *s)
 	for (uint32_t i = 0; i < m->nrows && !*who; i++)
 		if (m->rows[i].state == WW_ST_PREEMPTED || m->rows[i].state == WW_ST_RUNQUEUE)
 			who = m->rows[i].detail;
+	bool other = !strncmp(who, "by ", 3) || !strncmp(who, "behind ", 7);
+	if (other)
+		who = ww_arena_printf(s->mem, "most went to%s", strchr(who, ' '));
+	else if (*who)
+		who = "mostly while that was idle (the time that waking up takes)";
 	add(s, ns, ww_arena_printf(s->mem, "%s it was ready to run but had no CPU%s%s.", share(s, ns),
-				   *who ? ", most of it " : "", who));
+				   *who ? "; " : "", who));
 }
 
 static void add_rows(struct findings *s)

@@ -77,6 +77,11 @@ struct blame {
 static const char *leaf_detail(struct blame *b, const struct ww_link *l)
 {
 	/* Without what differs from one time to the next, so that equal things add up. */
+	if (l->state == WW_ST_PREEMPTED || l->state == WW_ST_RUNQUEUE) { /* by name: the tids would be many */
+		uint32_t by = ww_ready_behind(b->f, l->row, l->start_ts_ns, l->start_ts_ns + l->dur_ns);
+		const char *comm = ww_name_comm(b->f, by);
+		return *comm ? ww_arena_printf(b->mem, "%s %s", l->state == WW_ST_PREEMPTED ? "by" : "behind", comm) : "";
+	}
 	if (l->row != WW_NONE)
 		return ww_name_state(b->mem, b->f, l->row, false);
 	return *l->brief ? l->brief : l->detail;
@@ -113,7 +118,13 @@ static void blame_leaf(struct blame *b, const struct ww_link *l)
 
 static void blame_link(struct blame *b, const struct ww_link *l)
 {
-	if (!l->nchain) {
+	bool threads = false;
+
+	/* A wait for a device or a timer is the waiting thread's: who, and in which call, says more
+	 * than "a timer". */
+	for (uint32_t i = 0; i < l->nchain; i++)
+		threads |= l->chain[i].thread != WW_NONE;
+	if (!threads) {
 		blame_leaf(b, l);
 		return;
 	}

@@ -18,9 +18,11 @@ static uint32_t columns(FILE *out)
 	return 100;
 }
 
-static struct ww_text_opts text_opts(const struct ww_opts *o, FILE *out, uint32_t top)
+/* Of a chain a report shows what matters most, a tree more of it. */
+static struct ww_text_opts text_opts(const struct ww_opts *o, FILE *out, uint32_t top, bool tree)
 {
 	return (struct ww_text_opts){.color = ww_opts_color(o, out), .width = columns(out), .top = top,
+				     .steps = tree ? 12 : 5, .permille = tree ? 10 : 30,
 				     .min_dur_ns = WW_MAX(o->min_dur_ns, 0), .family = o->threads,
 				     .verbose = o->verbose > 0};
 }
@@ -55,7 +57,7 @@ static int run(const struct ww_opts *opts, FILE *out, bool tree)
 	if (rc) {
 		rc = ww_opts_fail(&err);
 	} else {
-		struct ww_text_opts to = text_opts(opts, out, top);
+		struct ww_text_opts to = text_opts(opts, out, top, tree);
 		if (opts->json)
 			bad = tree ? ww_tree_json(out, &r, opts->threads) : ww_report_json(out, &r, opts->threads);
 		else if (tree)
@@ -104,7 +106,7 @@ int ww_table_cmd(int argc, char **argv)
 	if (rc) {
 		rc = ww_opts_fail(&err);
 	} else {
-		struct ww_text_opts to = text_opts(&o, stdout, 0);
+		struct ww_text_opts to = text_opts(&o, stdout, 0, false);
 		if (o.json)
 			bad = ww_table_json(stdout, &t);
 		else

@@ -22,33 +22,87 @@ static void put_row(struct ww_text *t, const struct ww_thread_report *r, int64_t
 		ww_paint_off(t, p), where, *detail ? " - " : "", detail);
 }
 
-static void put_breakdown(struct ww_text *t, const struct ww_thread_report *r)
+static int most_first(const void *a, const void *b)
 {
-	int64_t least = t->o->verbose ? 0 : r->wall_ns * ROWS_SHOWN_PERMILLE / 1000, rest = 0;
-	uint32_t nrest = 0;
-	char times[16];
+	const struct ww_breakdown_row *x = a, *y = b;
 
-	fprintf(t->out, "  %9s %7s %6s %9s  %s\n", "time", "share", "times", "longest", "state");
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+}
+
+/* All rows of one state as one: "by cc1 (12) 7.8 ms, clang (9) 2.1 ms, 12 more". */
+static struct ww_breakdown_row merge_state(struct ww_text *t, const struct ww_thread_report *r, enum ww_thread_state s)
+{
+	struct ww_breakdown_row m = {.state = s, .syscall = "", .detail = ""};
+	uint32_t named = 0, more = 0;
+
 	for (uint32_t i = 0; i < r->nrows; i++) {
 		const struct ww_breakdown_row *b = &r->rows[i];
-		if (b->ns < least || (i >= 25 && !t->o->verbose)) {
-			rest += b->ns;
-			nrest++;
+		if (b->state != s)
 			continue;
+		const char *who = b->detail;
+		if (named && (!strncmp(who, "by ", 3) || !strncmp(who, "behind ", 7)))
+			who = strchr(who, ' ') + 1;
+		if (m.ns && named < 2 && *who)
+			m.detail = ww_arena_printf(&t->mem, "%s, %s %s", m.detail, who, ww_text_dur(t, b->ns));
+		else if (!m.ns && *who)
+			m.detail = ww_arena_printf(&t->mem, "%s %s", who, ww_text_dur(t, b->ns));
+		else
+			more += *who != 0;
+		named += *who != 0;
+		m.ns += b->ns;
+		m.count += b->count;
+		m.max_ns = WW_MAX(m.max_ns, b->max_ns);
+	}
+	if (named == 1 && !more) /* the duration is in the row already */
+		for (uint32_t i = 0; i < r->nrows; i++)
+			if (r->rows[i].state == s && *r->rows[i].detail)
+				m.detail = r->rows[i].detail;
+	if (more)
+		m.detail = ww_arena_printf(&t->mem, "%s, %u more", m.detail, more);
+	return m;
+}
+
+static void put_breakdown_row(struct ww_text *t, const struct ww_thread_report *r, const struct ww_breakdown_row *b)
+{
+	const char *times = ww_arena_printf(&t->mem, "%u", b->count), *in = "";
+	/* of running in a system call the detail is only the call again */
+	bool repeats = b->state == WW_ST_RUNNING_KERNEL && !strcmp(b->detail, b->syscall);
+
+	if (*b->syscall && strcmp(b->syscall, ww_cause_name(b->cause)))
+		in = ww_arena_printf(&t->mem, " in %s", ww_text_fit(t, b->syscall, 24));
+	put_row(t, r, b->ns, times, ww_text_dur(t, b->max_ns), ww_paint_of(b->state),
+		ww_text_state(t, b->state, b->cause), in, repeats ? "" : b->detail);
+}
+
+#define ROWS_SHOWN 22
+
+static void put_breakdown(struct ww_text *t, const struct ww_thread_report *r)
+{
+	static const uint8_t merged[] = {WW_ST_PREEMPTED, WW_ST_RUNQUEUE, WW_ST_INTERRUPTED};
+	struct ww_breakdown_row *rows = WW_ARENA_ARRAY(&t->mem, struct ww_breakdown_row, r->nrows + 4);
+	int64_t least = t->o->verbose ? 0 : r->wall_ns * ROWS_SHOWN_PERMILLE / 1000, rest = 0;
+	uint32_t n = 0, nrest = 0;
+
+	for (uint32_t i = 0; i < r->nrows; i++)
+		if (t->o->verbose || !memchr(merged, r->rows[i].state, sizeof(merged)))
+			rows[n++] = r->rows[i];
+	for (size_t k = 0; k < sizeof(merged) && !t->o->verbose; k++)
+		if (r->by_state_ns[merged[k]])
+			rows[n++] = merge_state(t, r, merged[k]);
+	if (n)
+		qsort(rows, n, sizeof(*rows), most_first);
+	fprintf(t->out, "  %9s %7s %6s %9s  %s\n", "time", "share", "times", "longest", "state");
+	for (uint32_t i = 0; i < n; i++) {
+		if (!t->o->verbose && (rows[i].ns < least || i >= ROWS_SHOWN)) {
+			rest += rows[i].ns;
+			nrest++;
+		} else {
+			put_breakdown_row(t, r, &rows[i]);
 		}
-		snprintf(times, sizeof(times), "%u", b->count);
-		/* of running in a system call the detail is only the call again */
-		bool repeats = b->state == WW_ST_RUNNING_KERNEL && !strcmp(b->detail, b->syscall);
-		put_row(t, r, b->ns, times, ww_text_dur(t, b->max_ns), ww_paint_of(b->state),
-			ww_text_state(t, b->state, b->cause),
-			*b->syscall && strcmp(b->syscall, ww_cause_name(b->cause)) ? ww_arena_printf(&t->mem, " in %s", ww_text_fit(t, b->syscall, 24)) : "",
-			repeats ? "" : b->detail);
 	}
-	if (nrest) {
-		snprintf(times, sizeof(times), "%u", nrest);
+	if (nrest)
 		put_row(t, r, rest, "", "", WW_P_DIM, "smaller rows", "",
-			ww_arena_printf(&t->mem, "%s rows, --verbose shows them", times));
-	}
+			ww_arena_printf(&t->mem, "%u rows, --verbose shows them", nrest));
 	put_row(t, r, r->wall_ns, "", "", WW_P_BOLD, "wall time", "", "");
 }
 
@@ -64,10 +118,12 @@ static int longest_first(const void *a, const void *b)
 static void put_longest(struct ww_text *t, const struct ww_thread_report *r)
 {
 	const struct ww_link **list = ww_xmalloc(sizeof(*list) * ((size_t)r->nwaits + 1));
+	/* what takes no half percent is in the table; here it would be noise */
+	int64_t least = WW_MAX(t->o->min_dur_ns, t->o->verbose ? 0 : r->wall_ns / 200);
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < r->nwaits; i++)
-		if (r->waits[i].dur_ns >= t->o->min_dur_ns)
+		if (r->waits[i].dur_ns >= least)
 			list[n++] = &r->waits[i];
 	if (n)
 		qsort(list, n, sizeof(*list), longest_first);
@@ -90,8 +146,8 @@ static void put_blame(struct ww_text *t, const struct ww_thread_report *r)
 
 	for (uint32_t i = 0; i < r->nblame; i++)
 		sum += r->blame[i].ns;
-	for (uint32_t i = 0; i < r->nwaits; i++)
-		chains |= r->waits[i].nchain && r->waits[i].chain[0].thread != WW_NONE;
+	for (uint32_t i = 0; i < r->nblame; i++)
+		chains |= r->blame[i].thread != r->thread && r->blame[i].thread != WW_NONE;
 	if (!sum || !chains) /* nothing but timers and devices: the table has said it already */
 		return;
 	put_title(t, "What the waits come down to");
@@ -121,8 +177,7 @@ static const char *top_wait(struct ww_text *t, const struct ww_thread_report *r)
 	for (uint32_t i = 0; i < r->nrows; i++) {
 		const struct ww_breakdown_row *b = &r->rows[i];
 		if (b->state == WW_ST_BLOCKED)
-			return ww_arena_printf(&t->mem, "%s%s%s%s%s%s", ww_cause_name(b->cause), *b->syscall ? " in " : "",
-					       b->syscall, *b->detail ? " (" : "", b->detail, *b->detail ? ")" : "");
+			return ww_arena_printf(&t->mem, "%s%s%s", ww_cause_name(b->cause), *b->detail ? ": " : "", b->detail);
 	}
 	return "";
 }

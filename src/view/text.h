@@ -11,6 +11,7 @@ struct ww_text {
 	const struct ww_facts *f;
 	const struct ww_text_opts *o;
 	struct ww_arena mem; /* for words made while printing */
+	int64_t least_ns;    /* shorter steps of the wait in hand are summed up */
 };
 
 const char *ww_paint_on(const struct ww_text *t, enum ww_paint p);

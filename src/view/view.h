@@ -11,6 +11,8 @@ struct ww_text_opts {
 	uint32_t width;      /* columns, 100 */
 	uint32_t top;        /* longest waits shown; 0 all */
 	uint32_t depth;      /* of printed chains; 0 no limit */
+	uint32_t steps;      /* at most so many lines a level of a chain, the longest; 0 all */
+	uint32_t permille;   /* shorter steps than this part of the whole wait are summed up */
 	int64_t min_dur_ns;  /* of printed waits */
 	bool family;         /* threads and children in full */
 	bool verbose;        /* nothing is grouped or left out */

@@ -56,7 +56,7 @@ static size_t widest(const char *text)
 
 int main(void)
 {
-	struct ww_text_opts o = {.width = 100, .top = 10};
+	struct ww_text_opts o = {.width = 100, .top = 10, .steps = 5, .permille = 30};
 	struct scene s;
 
 	build(&s);
