@@ -148,7 +148,7 @@ static void begin_pid(struct ww_session *s, int32_t pid)
 	for (int i = 0; i + 1 < n; i++)
 		if (!cmdline[i])
 			cmdline[i] = ' ';
-	ww_session_target_begin(s, pid, comm, cmdline);
+	ww_session_target_begin(s, pid, ww_dump_now_ns(), comm, cmdline);
 }
 
 static bool any_alive(struct ww_record_run *r, struct ww_session *s)
@@ -265,8 +265,9 @@ static void run_cmd(struct ww_record_run *r, struct ww_session *s, struct ww_lau
 
 	join(r->cmd, cmdline, sizeof(cmdline));
 	forward_to = l->pid;
-	ww_session_target_begin(s, (int32_t)l->pid, base ? base + 1 : r->cmd[0], cmdline);
 	int e = ww_launch_go(l);
+	ww_session_target_begin(s, (int32_t)l->pid, l->exec_ts_ns ? l->exec_ts_ns : ww_dump_now_ns(),
+				base ? base + 1 : r->cmd[0], cmdline);
 	if (e) {
 		fprintf(stderr, "whywait: %s: %s\n", r->cmd[0], strerror(e));
 		r->cmd_status = ww_launch_exec_code(e);
@@ -278,7 +279,7 @@ static void run_cmd(struct ww_record_run *r, struct ww_session *s, struct ww_lau
 void ww_record_run(struct ww_record_run *r)
 {
 	struct ww_session *s = NULL;
-	struct ww_launch l = {.go_fd = -1, .err_fd = -1};
+	struct ww_launch l = {.go_fd = -1, .news_fd = -1};
 	struct ww_err err = {0};
 	struct progress p = {.on = !r->quiet && isatty(STDERR_FILENO)};
 

@@ -5,14 +5,16 @@
 #include <unistd.h>
 
 #include "record/launch.h"
+#include "record/statedump.h"
 
 /* In the child. The pipes close on exec, so the reader sees end of file exactly when exec worked. */
-static _Noreturn void child(int go_fd, int err_fd, char *const argv[], const struct ww_invoker *as,
+static _Noreturn void child(int go_fd, int news_fd, char *const argv[], const struct ww_invoker *as,
 			    const sigset_t *mask, void (*sigpipe)(int))
 {
 	char c;
 	int e = 0;
 	ssize_t r;
+	uint64_t stamp = 0;
 
 	do
 		r = read(go_fd, &c, 1);
@@ -31,10 +33,14 @@ static _Noreturn void child(int go_fd, int err_fd, char *const argv[], const str
 		}
 		signal(SIGPIPE, sigpipe);
 		sigprocmask(SIG_SETMASK, mask, NULL);
+		stamp = ww_dump_now_ns();
+		(void)!write(news_fd, &stamp, sizeof(stamp));
 		execvp(argv[0], argv);
 		e = errno;
 	}
-	(void)!write(err_fd, &e, sizeof(e));
+	if (!stamp)
+		(void)!write(news_fd, &stamp, sizeof(stamp));
+	(void)!write(news_fd, &e, sizeof(e));
 	_exit(ww_launch_exec_code(e));
 }
 
@@ -43,7 +49,7 @@ int ww_launch_prepare(struct ww_launch *l, char *const argv[], const struct ww_i
 {
 	int go[2], bad[2];
 
-	*l = (struct ww_launch){.go_fd = -1, .err_fd = -1};
+	*l = (struct ww_launch){.go_fd = -1, .news_fd = -1};
 	if (pipe2(go, O_CLOEXEC))
 		return ww_err_errno(err, "", "cannot make a pipe");
 	if (pipe2(bad, O_CLOEXEC)) {
@@ -68,28 +74,46 @@ int ww_launch_prepare(struct ww_launch *l, char *const argv[], const struct ww_i
 	}
 	l->pid = pid;
 	l->go_fd = go[1];
-	l->err_fd = bad[0];
+	l->news_fd = bad[0];
 	return 0;
+}
+
+/* All of a small message, or what there is before the end of file. */
+static size_t read_news(int fd, void *p, size_t n)
+{
+	size_t got = 0;
+
+	while (got < n) {
+		ssize_t r = read(fd, (char *)p + got, n - got);
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0)
+			break;
+		got += (size_t)r;
+	}
+	return got;
 }
 
 int ww_launch_go(struct ww_launch *l)
 {
+	uint64_t stamp;
 	int e = 0;
-	ssize_t r;
 
 	if (write(l->go_fd, "g", 1) != 1)
 		e = errno;
 	close(l->go_fd);
 	l->go_fd = -1;
-	do
-		r = read(l->err_fd, &e, sizeof(e));
-	while (r < 0 && errno == EINTR);
-	close(l->err_fd);
-	l->err_fd = -1;
-	if (r != sizeof(e))
+	bool failed = true;
+	if (read_news(l->news_fd, &stamp, sizeof(stamp)) == sizeof(stamp)) {
+		l->exec_ts_ns = stamp;
+		failed = read_news(l->news_fd, &e, sizeof(e)) == sizeof(e);
+	}
+	close(l->news_fd);
+	l->news_fd = -1;
+	if (!failed)
 		return 0;
 	ww_launch_reap(l, true);
-	return e ? e : EINVAL;
+	return e ? e : EPERM;
 }
 
 bool ww_launch_reap(struct ww_launch *l, bool block)
@@ -113,9 +137,9 @@ void ww_launch_cancel(struct ww_launch *l)
 {
 	if (l->go_fd >= 0)
 		close(l->go_fd); /* end of file: it leaves by itself */
-	if (l->err_fd >= 0)
-		close(l->err_fd);
-	l->go_fd = l->err_fd = -1;
+	if (l->news_fd >= 0)
+		close(l->news_fd);
+	l->go_fd = l->news_fd = -1;
 	ww_launch_reap(l, true);
 }
 

@@ -15,7 +15,8 @@
 struct ww_launch {
 	pid_t pid;       /* 0: none */
 	int go_fd;       /* the child executes when a byte comes */
-	int err_fd;      /* errno of a failed exec comes out, or end of file */
+	int news_fd;     /* the stamp before exec comes out; then errno when it failed, or end of file */
+	uint64_t exec_ts_ns; /* CLOCK_MONOTONIC, just before exec; 0 when it did not come so far */
 	bool ended;
 	int wait_status; /* as waitpid gives it, when ended */
 };

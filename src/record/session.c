@@ -194,7 +194,8 @@ int ww_session_start(struct ww_session *s, struct ww_err *err)
 				 (s->opts.flight_bytes ? WW_KEEP_PROC : 0), err);
 }
 
-void ww_session_target_begin(struct ww_session *s, int32_t pid, const char *comm, const char *cmdline)
+void ww_session_target_begin(struct ww_session *s, int32_t pid, uint64_t begin_ts_ns, const char *comm,
+			     const char *cmdline)
 {
 	if (s->ntargets < MAX_TARGETS) {
 		struct target *t = &s->targets[s->ntargets++];
@@ -203,7 +204,7 @@ void ww_session_target_begin(struct ww_session *s, int32_t pid, const char *comm
 		t->cmdline = ww_xstrdup(cmdline);
 	}
 	if (s->dump.buf && !s->stopped)
-		ww_dump_target(&s->dump, ww_dump_now_ns(), pid, true, 0, comm, cmdline, NULL);
+		ww_dump_target(&s->dump, begin_ts_ns, pid, true, 0, comm, cmdline, NULL);
 }
 
 void ww_session_target_end(struct ww_session *s, int32_t pid, uint64_t end_ts_ns, int32_t wait_status)

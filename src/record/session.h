@@ -27,7 +27,8 @@ int ww_session_target(struct ww_session *s, int32_t pid, struct ww_err *err);
 /* Attaches, writes the state dump, gives up the privileges that are not needed any more.
  * CAP_CHOWN is kept when the trace is shared, to be given away in the end (ww_outdir_give). */
 int ww_session_start(struct ww_session *s, struct ww_err *err);
-void ww_session_target_begin(struct ww_session *s, int32_t pid, const char *comm, const char *cmdline);
+void ww_session_target_begin(struct ww_session *s, int32_t pid, uint64_t begin_ts_ns, const char *comm,
+			     const char *cmdline);
 void ww_session_target_end(struct ww_session *s, int32_t pid, uint64_t end_ts_ns, int32_t wait_status);
 /* Drains for at most timeout_ms; once a second writes clocks and cost. An error: recording is over, call
  * ww_session_stop. */
