@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Holds the JSON of report, tree and the tables against its schemas, and against itself.
 
-  report_json.py [TRACE...]     WHYWAIT, WW_TRACES in the environment; the oracle is python3-jsonschema
+  traces_report_json.py [TRACE...]     WHYWAIT, WW_TRACES in the environment; the oracle is python3-jsonschema
 
 For every CTF trace below WW_TRACES (skipped loudly when there is none), or the given ones, and every thread of it: the
 breakdown adds up to wall_ns, the states do, the waits are as long as the breakdown's blocked rows, the
