@@ -3,13 +3,14 @@
 
 #include "format/tracedat/private.h"
 
-#define MAX_OPTION_SECTIONS 1024
+#define MAX_OPTION_SECTIONS 256
+#define MAX_TEXT_BYTES      65536
 #define MAX_SHIFT_SAMPLES   (1u << 20)
 
 /* The option's text, without its last newline; it need not end in NUL. */
 static const char *text_of(struct td_trace *t, const struct ww_span *s)
 {
-	size_t n = strnlen((const char *)s->p, s->len);
+	size_t n = strnlen((const char *)s->p, WW_MIN(s->len, MAX_TEXT_BYTES));
 
 	while (n && s->p[n - 1] == '\n')
 		n--;
@@ -283,8 +284,12 @@ static int buffer_option(struct td_trace *t, struct ww_span s, uint64_t off, str
 	ww_span_skip(&head, WW_MIN(section, f->bytes));
 	ww_span_u16(&head);
 	uint16_t flags = ww_span_u16(&head);
-	if (head.bad)
-		return td_damage(t, -1, off, WW_ETRUNC, err, "the data of buffer \"%s\" is behind the file's end", name);
+	if (head.bad) { /* its CPUs say the same, and that they lost everything */
+		int rc = td_damage(t, -1, off, WW_ETRUNC, err, "the data of buffer \"%s\" is behind the file's end",
+				   name);
+		if (rc)
+			return rc;
+	}
 	*ww_vec_push(&f->buffers) = (struct td_buffer){
 		.name = ww_arena_strdup(&t->mem, name),
 		.clock = ww_arena_strdup(&t->mem, clock),
@@ -358,6 +363,7 @@ int td_options_v7(struct td_trace *t, uint64_t offset, struct ww_err *err)
 {
 	struct td_file *f = &t->file;
 	struct sections secs = {0};
+	uint64_t seen[MAX_OPTION_SECTIONS];
 	int rc = 0;
 
 	for (uint32_t i = 0; offset && !rc; i++) {
@@ -367,6 +373,11 @@ int td_options_v7(struct td_trace *t, uint64_t offset, struct ww_err *err)
 		if (i >= MAX_OPTION_SECTIONS)
 			return ww_err_set(err, WW_ELIMIT, f->path, offset, "over %d sections of options",
 					  MAX_OPTION_SECTIONS);
+		for (uint32_t k = 0; k < i; k++)
+			if (seen[k] == offset)
+				return ww_err_set(err, WW_ECORRUPT, f->path, offset,
+						  "the sections of options go round in a circle");
+		seen[i] = offset;
 		rc = td_section(f, offset, TD_OPT_DONE, &s, &heap, err);
 		if (!rc)
 			rc = options_section(t, s, offset, &secs, &next, err);

@@ -22,6 +22,7 @@
 
 #define TD_MAX_SECTION_BYTES (96u << 20) /* of metadata, uncompressed */
 #define TD_MAX_CHUNK_BYTES   (16u << 20)
+#define TD_MAX_CHUNKS_BYTES  (128u << 20) /* one chunk of every CPU is in memory */
 #define TD_MAX_PAGE_BYTES    (1u << 20)
 #define TD_MAX_FORMAT_BYTES  (1u << 20) /* one event's format text */
 #define TD_MAX_EVENTS        65536
@@ -133,6 +134,7 @@ struct td_stream {
 	int64_t gap_begin_ns, last_ns;
 	bool any;  /* last_ns is set */
 	bool tail; /* only a gap is left */
+	bool cut;  /* the file ends before the data does */
 };
 
 struct td_trace {
@@ -149,6 +151,7 @@ struct td_trace {
 
 	struct td_stream *streams;
 	uint32_t nstreams;
+	size_t chunks_bytes; /* allocated */
 	struct td_stream **heap;
 	uint32_t nheap;
 	bool started;

@@ -69,24 +69,35 @@ static int next_chunk(struct td_trace *t, struct td_stream *s, struct ww_err *er
 		uint64_t at = s->pos;
 		if (s->end - at < 8) {
 			s->chunks_left = 0;
+			s->gap = true;
 			return td_damage(t, s->where->cpu, at, WW_ETRUNC, err, "the data ends in a chunk's header");
 		}
 		uint32_t packed = rd32(t, f->map + at), plain = rd32(t, f->map + at + 4);
 		if (packed > s->end - at - 8 || plain > TD_MAX_CHUNK_BYTES) {
 			s->chunks_left = 0;
+			s->gap = true;
 			return td_damage(t, s->where->cpu, at, plain > TD_MAX_CHUNK_BYTES ? WW_ELIMIT : WW_ETRUNC,
 					 err, "a chunk of %u bytes, %u uncompressed, where %" PRIu64 " are left",
 					 packed, plain, s->end - at - 8);
 		}
 		s->chunks_left--;
 		s->pos = at + 8 + packed;
+		s->chunk_pos = s->chunk_len = 0;
+		s->chunk_off = at;
 		if (plain > s->chunk_cap) {
+			t->chunks_bytes += plain - s->chunk_cap;
+			if (t->chunks_bytes > TD_MAX_CHUNKS_BYTES) {
+				t->chunks_bytes -= plain - s->chunk_cap;
+				s->chunks_left = 0;
+				s->gap = true;
+				return td_damage(t, s->where->cpu, at, WW_ELIMIT, err,
+						 "the chunks of all CPUs would need over %u bytes",
+						 TD_MAX_CHUNKS_BYTES);
+			}
 			free(s->chunk);
 			s->chunk = ww_xmalloc(plain);
 			s->chunk_cap = plain;
 		}
-		s->chunk_pos = s->chunk_len = 0;
-		s->chunk_off = at;
 		if (!td_unzip(f, f->map + at + 8, packed, s->chunk, plain)) {
 			s->gap = true;
 			int rc = td_damage(t, s->where->cpu, at, WW_ECORRUPT, err, "a chunk does not decompress");
@@ -121,6 +132,7 @@ static int next_page_bytes(struct td_trace *t, struct td_stream *s, const uint8_
 		s->pos = s->end;
 		if (!left)
 			return 0;
+		s->gap = true;
 		return td_damage(t, s->where->cpu, at, WW_ETRUNC, err,
 				 "the data ends after %" PRIu64 " bytes of a page", left);
 	}

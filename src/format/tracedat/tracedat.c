@@ -48,10 +48,12 @@ static int open_stream(struct td_trace *t, uint32_t i, struct ww_err *err)
 	uint64_t at = WW_MIN(c->offset, f->bytes), n = WW_MIN(c->size, f->bytes - at);
 	s->pos = at;
 	s->end = at + n;
-	if (n < c->size)
+	if (n < c->size) {
+		s->cut = true;
 		rc = td_damage(t, c->cpu, at, WW_ETRUNC, err,
 			       "CPU %d has %" PRIu64 " bytes of data, the file only %" PRIu64 " of them", c->cpu,
 			       c->size, n);
+	}
 	if (!rc && s->buffer->compressed && n) {
 		if (n < 4)
 			return td_damage(t, c->cpu, at, WW_ETRUNC, err, "the data ends in the number of chunks");
@@ -63,6 +65,29 @@ static int open_stream(struct td_trace *t, uint32_t i, struct ww_err *err)
 		s->end = WW_MIN(s->end + 4, f->bytes);
 	}
 	return rc;
+}
+
+static int by_pos(const void *a, const void *b)
+{
+	const struct td_stream *x = *(struct td_stream *const *)a, *y = *(struct td_stream *const *)b;
+	return x->pos < y->pos ? -1 : x->pos > y->pos;
+}
+
+/* Two CPUs cannot share bytes; a file that says so could be read for ever. The heap is scratch here. */
+static int check_overlap(struct td_trace *t, struct ww_err *err)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->nstreams; i++)
+		if (t->streams[i].pos < t->streams[i].end)
+			t->heap[n++] = &t->streams[i];
+	qsort(t->heap, n, sizeof(struct td_stream *), by_pos);
+	for (uint32_t i = 1; i < n; i++)
+		if (t->heap[i]->where->offset - t->heap[i - 1]->where->offset < t->heap[i - 1]->where->size)
+			return ww_err_set(err, WW_ECORRUPT, t->file.path, t->heap[i]->where->offset,
+					  "the data of CPU %d overlaps that of CPU %d", t->heap[i]->where->cpu,
+					  t->heap[i - 1]->where->cpu);
+	return 0;
 }
 
 static void fill_info(struct td_trace *t)
@@ -124,6 +149,8 @@ static int td_open(const char *path, const struct ww_open_opts *opts, struct ww_
 	t->heap = ww_xcalloc(t->nstreams + 1, sizeof(struct td_stream *));
 	for (uint32_t i = 0; i < t->nstreams && !rc; i++)
 		rc = open_stream(t, i, err);
+	if (!rc)
+		rc = check_overlap(t, err);
 	if (rc)
 		goto out;
 	fill_info(t);
@@ -189,8 +216,9 @@ static int advance(struct td_trace *t, struct td_stream *s, struct ww_err *err)
 {
 	int rc = s->tail ? 0 : td_stream_next(t, s, err);
 
-	if (rc || s->tail || !s->gap)
+	if (rc || s->tail || !(s->gap || s->cut))
 		return rc;
+	s->gap = true;
 	s->tail = true;
 	s->key = INT64_MAX;
 	if (s->any)
