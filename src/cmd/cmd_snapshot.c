@@ -1,13 +1,14 @@
 /* cmd_snapshot.c - `whywait snapshot [DIR]`: asks the flight recorder that writes to DIR to save what it
  * holds, and waits until it has.
  *
- * The recorder's process id is in DIR/flight.pid; SIGUSR1 is the request; its answer is the next directory
+ * The recorder's process id is in DIR/flight.pid, locked while it lives; SIGUSR1 is the request; its answer is the next directory
  * DIR/snapshot-N, which gets this name when it is complete.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,32 +24,25 @@ static int fail(const char *dir, const char *what, const char *hint)
 	return WW_EXIT_FAILED;
 }
 
-static bool is_recorder(pid_t pid)
+/* The recorder holds a lock on the file while it lives; its number alone may be another process's by now.
+ * out  ret_fd  the open file, to ask is_alive with; the process's number, or 0 */
+static pid_t read_pid(const char *dir, int *ret_fd)
 {
-	char path[64], comm[32] = "";
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	FILE *f = fopen(path, "re");
-	if (!f)
-		return false;
-	bool ok = fgets(comm, sizeof(comm), f) && !strncmp(comm, "whywait", 7);
-	fclose(f);
-	return ok;
-}
-
-static pid_t read_pid(const char *dir)
-{
-	char path[4200];
-	int pid = 0;
+	char path[4200], text[32] = "";
 
 	snprintf(path, sizeof(path), "%s/flight.pid", dir);
-	FILE *f = fopen(path, "re");
-	if (!f)
+	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*ret_fd < 0 || read(*ret_fd, text, sizeof(text) - 1) <= 0)
 		return 0;
-	if (fscanf(f, "%d", &pid) != 1)
-		pid = 0;
-	fclose(f);
-	return pid;
+	return (pid_t)strtol(text, NULL, 10);
+}
+
+static bool is_alive(int fd)
+{
+	if (flock(fd, LOCK_SH | LOCK_NB))
+		return errno == EWOULDBLOCK;
+	flock(fd, LOCK_UN);
+	return false;
 }
 
 static int next_number(const char *dir)
@@ -74,10 +68,11 @@ int cmd_snapshot(int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	const char *dir = o.traces[0];
-	pid_t pid = read_pid(dir);
+	int fd;
+	pid_t pid = read_pid(dir, &fd);
 	if (pid <= 0)
 		return fail(dir, "no flight recorder writes here", "Start one with `whywait record --flight 64M -a -o DIR`");
-	if (!is_recorder(pid))
+	if (!is_alive(fd))
 		return fail(dir, "its flight recorder has ended", "What it saved are the directories snapshot-N in there");
 	snprintf(path, sizeof(path), "%s/snapshot-%d", dir, next_number(dir));
 	if (kill(pid, SIGUSR1))
@@ -88,7 +83,7 @@ int cmd_snapshot(int argc, char **argv)
 			printf("%s\n", path);
 			return WW_EXIT_DONE;
 		}
-		if (!is_recorder(pid))
+		if (!is_alive(fd))
 			return fail(dir, "the flight recorder ended before it had saved", "");
 		nanosleep(&(struct timespec){.tv_nsec = 20 * 1000 * 1000}, NULL);
 	}

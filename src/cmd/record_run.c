@@ -254,6 +254,7 @@ static int set_up(struct ww_record_run *r, struct ww_session **ret, struct ww_la
 	for (uint32_t i = 0; !rc && i < r->npids; i++)
 		rc = ww_session_target(s, r->pids[i], err);
 	signal(SIGPIPE, SIG_IGN);
+	forward_to = l->pid; /* before CMD executes, too: a signal then ends it there */
 	handle_signals();
 	return rc ? rc : ww_session_start(s, err);
 }
@@ -264,7 +265,6 @@ static void run_cmd(struct ww_record_run *r, struct ww_session *s, struct ww_lau
 	const char *base = strrchr(r->cmd[0], '/');
 
 	join(r->cmd, cmdline, sizeof(cmdline));
-	forward_to = l->pid;
 	int e = ww_launch_go(l);
 	ww_session_target_begin(s, (int32_t)l->pid, l->exec_ts_ns ? l->exec_ts_ns : ww_dump_now_ns(),
 				base ? base + 1 : r->cmd[0], cmdline);

@@ -113,7 +113,7 @@ int ww_launch_go(struct ww_launch *l)
 	if (!failed)
 		return 0;
 	ww_launch_reap(l, true);
-	return e ? e : EPERM;
+	return e || WIFEXITED(l->wait_status) ? WW_MAX(e, EPERM) : 0;
 }
 
 bool ww_launch_reap(struct ww_launch *l, bool block)

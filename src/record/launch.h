@@ -28,7 +28,8 @@ struct ww_launch {
  *       sigpipe disposition of SIGPIPE for the command (SIG_DFL or SIG_IGN) */
 int ww_launch_prepare(struct ww_launch *l, char *const argv[], const struct ww_invoker *as,
 		      const sigset_t *mask, void (*sigpipe)(int), struct ww_err *err);
-/* Lets it execute. 0, or the errno with which exec failed (the child is gone then). */
+/* Lets it execute. 0, or the errno with which exec failed (the child is gone then). When a signal ended the
+ * child before it came to exec: 0 and l->ended. */
 int ww_launch_go(struct ww_launch *l);
 /* True when the command has ended; does not wait unless `block`. */
 bool ww_launch_reap(struct ww_launch *l, bool block);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,7 +30,7 @@ struct target {
 struct ww_session {
 	struct ww_session_opts opts;
 	struct ww_recorder *rec;
-	int dirfd;
+	int dirfd, pid_fd;
 	uint8_t uuid[16];
 	struct ww_ctf_out dump;
 	uint64_t tick_ts_ns;
@@ -106,16 +107,17 @@ static int open_dump(struct ww_session *s, int dirfd, struct ww_ctf_out *o, stru
 	return ww_ctf_out_open(o, dirfd, "dump_0", s->uuid, ww_recorder_cpus(s->rec), 0, err);
 }
 
-/* A flight recorder's directory says who to ask for a snapshot. */
-static int write_pid_file(int dirfd, struct ww_err *err)
+/* A flight recorder's directory says who to ask for a snapshot; the lock says that it still lives. */
+static int write_pid_file(struct ww_session *s, struct ww_err *err)
 {
-	int fd = openat(dirfd, "flight.pid", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	int fd = openat(s->dirfd, "flight.pid", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 
 	if (fd < 0)
 		return ww_err_errno(err, "flight.pid", "cannot create");
-	bool ok = dprintf(fd, "%d\n", (int)getpid()) > 0;
-	close(fd);
-	return ok ? 0 : ww_err_errno(err, "flight.pid", "cannot write");
+	s->pid_fd = fd;
+	if (flock(fd, LOCK_EX | LOCK_NB) || dprintf(fd, "%d\n", (int)getpid()) <= 0)
+		return ww_err_errno(err, "flight.pid", "cannot write");
+	return 0;
 }
 
 int ww_session_open(const struct ww_session_opts *opts, struct ww_session **ret, struct ww_err *err)
@@ -124,7 +126,7 @@ int ww_session_open(const struct ww_session_opts *opts, struct ww_session **ret,
 	int rc;
 
 	s->opts = *opts;
-	s->dirfd = -1;
+	s->dirfd = s->pid_fd = -1;
 	s->dump.fd = -1;
 	rc = ww_ctf_uuid_make(s->uuid, err);
 	if (rc)
@@ -137,8 +139,6 @@ int ww_session_open(const struct ww_session_opts *opts, struct ww_session **ret,
 	rc = ww_recorder_open(&ro, &s->rec, err);
 	if (!rc)
 		rc = ww_outdir_make(opts->outdir, &s->dirfd, err);
-	if (!rc && opts->flight_bytes)
-		rc = write_pid_file(s->dirfd, err);
 	if (!rc && !opts->flight_bytes) {
 		rc = write_metadata(s, s->dirfd, err);
 		if (!rc)
@@ -183,8 +183,8 @@ int ww_session_start(struct ww_session *s, struct ww_err *err)
 	if (rc)
 		return rc;
 	s->started = true;
-	if (!s->opts.flight_bytes)
-		rc = write_beginning(s, &s->dump, err);
+	/* The pid file comes last: who reads it may send a signal at once. */
+	rc = s->opts.flight_bytes ? write_pid_file(s, err) : write_beginning(s, &s->dump, err);
 	if (rc)
 		return rc;
 	s->tick_ts_ns = ww_dump_now_ns();
@@ -308,12 +308,14 @@ void ww_session_close(struct ww_session *s)
 	if (!s)
 		return;
 	ww_session_stop(s, NULL);
-	if (s->opts.flight_bytes && s->dirfd >= 0)
+	if (s->pid_fd >= 0)
 		unlinkat(s->dirfd, "flight.pid", 0);
 	ww_ctf_out_close(&s->dump, NULL);
 	ww_recorder_close(s->rec);
 	for (uint32_t i = 0; i < s->ntargets; i++)
 		free(s->targets[i].cmdline);
+	if (s->pid_fd >= 0)
+		close(s->pid_fd);
 	if (s->dirfd >= 0)
 		close(s->dirfd);
 	free(s);
