@@ -23,6 +23,9 @@
 #define MAX_QUEUE (4u << 20)
 #define MAX_PENDING_BYTES (128u << 20) /* of decompressed blocks */
 
+#define PREFETCH_BYTES 2048 /* prefetching past the mapping's end is harmless */
+#define PREFETCH_ENTRIES 12
+
 uint32_t pd_attr_of_id(const struct perfdata *t, uint64_t id)
 {
 	if (WW_LIKELY(id < PD_DENSE_IDS))
@@ -131,6 +134,8 @@ static int add_sample(struct perfdata *t, const uint8_t *rec, uint32_t size, uin
 			ai = 0;
 		else if (off + 8u <= size)
 			ai = pd_attr_of_id(t, pd_u64(t, rec + off));
+		if (ai == WW_NONE && off + 8u <= size && !pd_u64(t, rec + off))
+			ai = 0;
 	}
 	if (WW_UNLIKELY(ai == WW_NONE))
 		return pd_damage(t, WW_ECORRUPT, offset, err, "a sample of an event that was not described");
@@ -331,13 +336,16 @@ static int walk_file(struct perfdata *t, bool *ret_round, struct ww_err *err)
 		return 0;
 	}
 	uint32_t size = left >= PD_REC_HEADER_BYTES ? PD_SIZE(t, p) : 0;
-	if (size < PD_REC_HEADER_BYTES || size > left ||
-	    pd_record_extra(t, p, size) > left - size) {
+	uint64_t extra = 0;
+	__builtin_prefetch(p + PREFETCH_BYTES);
+	if (size >= PD_REC_HEADER_BYTES && PD_TYPE(t, p) >= PD_REC_HEADER_ATTR)
+		extra = pd_record_extra(t, p, size);
+	if (WW_UNLIKELY(size < PD_REC_HEADER_BYTES || size > left || extra > left - size)) {
 		t->ended = true;
 		return pd_damage(t, left < PD_REC_HEADER_BYTES || size > left ? WW_ETRUNC : WW_ECORRUPT, pos,
 				 err, "%" PRIu64 " bytes cannot be read: a record of %u bytes", left, size);
 	}
-	t->data_pos += size + pd_record_extra(t, p, size);
+	t->data_pos += size + extra;
 	if (PD_TYPE(t, p) == PD_REC_COMPRESSED || PD_TYPE(t, p) == PD_REC_COMPRESSED2)
 		return walk_record(t, p, size, pos, ret_round, err);
 	/* The rest of a block waits for the compressed record behind this one. */
@@ -353,7 +361,8 @@ static int queue_fill(struct perfdata *t, struct ww_err *err)
 {
 	size_t left = t->queue.n - t->ready;
 
-	memmove(t->queue.v, t->queue.v + t->ready, left * sizeof(*t->queue.v));
+	if (left)
+		memmove(t->queue.v, t->queue.v + t->ready, left * sizeof(*t->queue.v));
 	t->queue.n = left;
 	t->head = t->ready = 0;
 	ww_vec_clear(&t->runs);
@@ -393,6 +402,12 @@ int pd_queue_next(struct perfdata *t, struct pd_entry *ret, struct ww_err *err)
 		int rc = queue_fill(t, err);
 		if (rc)
 			return rc;
+	}
+	/* Records of other CPUs and earlier rounds: not where the cache expects the next one. */
+	if (t->head + PREFETCH_ENTRIES < t->ready) {
+		const uint8_t *ahead = t->queue.v[t->head + PREFETCH_ENTRIES].rec;
+		__builtin_prefetch(ahead);
+		__builtin_prefetch(ahead + 64);
 	}
 	*ret = t->queue.v[t->head++];
 	t->out_block = ret->block;
