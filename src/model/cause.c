@@ -165,7 +165,7 @@ static void rule_poll(const struct look *l, struct verdict *v)
 static void rule_child(const struct look *l, struct verdict *v)
 {
 	if (l->returned && l->ret > 0) {
-		struct ww_thr *child = ww_thr_find(l->m, l->ret);
+		struct ww_thr *child = ww_thr_last(l->m, l->ret);
 
 		v->cause = WW_CA_CHILD;
 		v->other = child ? child->index : by_thread(l) ? l->waker : WW_NONE;

@@ -195,22 +195,21 @@ void ww_fd_before_call(struct ww_model *m, struct ww_thr *t)
 			      (uint64_t)t->sc_arg[1]);
 }
 
-/* A descriptor that whywait_fd has told already is not overwritten by a guess from the call. */
 static void made(struct ww_model *m, struct ww_proc *p, int64_t fd, enum ww_file_kind kind)
 {
-	if (!m->f->knows.target)
-		ww_fd_set(p, fd, ww_file_new(m, kind, ww_intern(m, ww_file_kind_name(kind))));
+	ww_fd_set(p, fd, ww_file_new(m, kind, ww_intern(m, ww_file_kind_name(kind))));
 }
 
 void ww_fd_after_call(struct ww_model *m, struct ww_thr *t, const struct ww_event *ev, int64_t ret)
 {
 	struct ww_proc *p = ww_proc_of(m, t);
 
-	if (!p || ret < 0)
+	/* whywait_fd within the call has told better already. */
+	if (!p || ret < 0 || (t->fd_told && t->sc->effect != WW_FX_MMAP))
 		return;
 	switch ((enum ww_fd_effect)t->sc->effect) {
 	case WW_FX_OPEN:
-		if (t->sc_str && !m->f->knows.target)
+		if (t->sc_str)
 			ww_fd_set(p, ret, ww_file_by_name(m, t->sc_str));
 		break;
 	case WW_FX_DUP:
@@ -223,8 +222,7 @@ void ww_fd_after_call(struct ww_model *m, struct ww_thr *t, const struct ww_even
 		break;
 	case WW_FX_PIPE:
 	case WW_FX_SOCKETPAIR:
-		if (!m->f->knows.target)
-			made_pair(m, t, p, ev);
+		made_pair(m, t, p, ev);
 		break;
 	case WW_FX_SOCKET:
 		made(m, p, ret, socket_kind(t->sc_arg[0], t->sc_arg[1]));

@@ -72,6 +72,7 @@ struct ww_thr {
 	int32_t tid;
 	uint32_t index, proc;
 	bool dead, kernel, idle, exiting, in_syscall, full_syscalls, regs_call, io_worker, throttled;
+	bool fd_told;    /* whywait_fd came within this call */
 	bool idle_sleep; /* its last wait was in state I */
 	uint8_t mode;
 	int16_t cpu; /* running there, -1 not running */
@@ -196,8 +197,9 @@ static inline uint32_t ww_intern(struct ww_model *m, const char *s)
 }
 
 /* ---- thread.c ---- */
-struct ww_thr *ww_thr_get(struct ww_model *m, int64_t tid); /* created when new; NULL: bad tid */
-struct ww_thr *ww_thr_find(struct ww_model *m, int64_t tid);
+struct ww_thr *ww_thr_get(struct ww_model *m, int64_t tid); /* created when new; NULL: dead, bad tid */
+struct ww_thr *ww_thr_find(struct ww_model *m, int64_t tid); /* NULL: not met, or dead */
+struct ww_thr *ww_thr_last(struct ww_model *m, int64_t tid); /* dead ones too */
 struct ww_thr *ww_thr_new(struct ww_model *m, int32_t tid, int64_t start);
 struct ww_thr *ww_thr_current(struct ww_model *m); /* of the event's CPU; NULL unknown */
 struct ww_thr *ww_thr_at(struct ww_model *m, uint32_t index);

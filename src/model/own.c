@@ -13,17 +13,18 @@ void ww_on_own_target(struct ww_model *m, const struct ww_event *ev)
 {
 	enum { TID, PID, BEGIN, STATUS, COMM };
 	struct ww_thr *t = ww_thr_get(m, ww_v_int(ev, TID, -1));
+	struct ww_thr *last = ww_thr_last(m, ww_v_int(ev, TID, -1));
 	struct ww_facts *f = m->f;
 
-	if (!t)
-		return;
 	if (!ww_v_u64(ev, BEGIN)) {
-		if (f->target == t->index) {
+		if (last && f->target == last->index) {
 			f->target_end_ts_ns = m->now;
 			f->target_status = (int32_t)ww_v_int(ev, STATUS, -1);
 		}
 		return;
 	}
+	if (!t)
+		return;
 	ww_thr_set_pid(m, t, (int32_t)ww_v_int(ev, PID, -1));
 	f->thread.flags[t->index] |= WW_TF_TARGET;
 	if (f->target == WW_NONE) {
@@ -58,6 +59,9 @@ void ww_on_own_fd(struct ww_model *m, const struct ww_event *ev)
 	if (pid <= 0 || pid > WW_MAX_TID)
 		return;
 	struct ww_proc *p = ww_proc_get(m, (int32_t)pid);
+	struct ww_thr *t = ww_thr_current(m);
+	if (t && t->in_syscall && t->proc == p->index)
+		t->fd_told = true;
 	ww_fd_set(p, fd, kind ? ww_file_intern(m, (enum ww_file_kind)kind, (uint32_t)ww_v_u64(ev, DEV), ww_v_u64(ev, INO))
 			      : WW_NONE);
 }

@@ -10,7 +10,13 @@ enum { ST_STOPPED = 0x4 | 0x8, ST_DEAD = 0x10 | 0x20, ST_IDLE = 0x80, ST_PREEMPT
 
 static struct ww_thr *thread_of(struct ww_model *m, int64_t tid)
 {
-	return tid ? ww_thr_get(m, tid) : ww_thr_at(m, m->cpu->idle);
+	if (!tid)
+		return ww_thr_at(m, m->cpu->idle);
+	struct ww_thr *t = ww_thr_last(m, tid);
+	/* It runs, so it is another thread with the number of a dead one, whose birth was lost. */
+	if (t && t->dead)
+		return ww_thr_new(m, (int32_t)tid, WW_MAX(m->f->thread.end_ts_ns[t->index], m->cpu->gap_from));
+	return ww_thr_get(m, tid);
 }
 
 static void end_run(struct ww_model *m, struct ww_thr *t, enum ww_run_end why, uint32_t next)
@@ -323,7 +329,7 @@ static struct ww_thr *take_over(struct ww_model *m, struct ww_thr *t, int32_t ti
 	if (leader && leader != t)
 		ww_thr_end(m, leader, m->now);
 	ww_u64map_del(&m->by_tid, (uint32_t)t->tid);
-	t->tid = tid;
+	t->tid = tid; /* the old number is free */
 	m->f->thread.tid[t->index] = tid;
 	ww_u64map_put(&m->by_tid, (uint32_t)tid, t->index);
 	return t;

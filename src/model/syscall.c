@@ -13,7 +13,7 @@ static int32_t real_fd(const struct ww_thr *t, int32_t fd)
 
 void ww_syscall_forget(struct ww_thr *t)
 {
-	t->in_syscall = t->regs_call = false;
+	t->in_syscall = t->regs_call = t->fd_told = false;
 	t->sc_row = t->sc_file = t->wait_row = t->ready_file = WW_NONE;
 	t->sc_fd = -1;
 	t->lock = 0;
@@ -35,7 +35,7 @@ void ww_syscall_enter(struct ww_model *m, struct ww_thr *t, const struct ww_sysi
 		ww_thr_known_mode(m, t, WW_MODE_USER);
 	t->in_syscall = true;
 	t->full_syscalls = m->all_syscalls;
-	t->regs_call = false;
+	t->regs_call = t->fd_told = false;
 	t->mode = WW_MODE_KERNEL;
 	t->wait_row = t->ready_file = t->fault_row = WW_NONE;
 	t->lock = 0;

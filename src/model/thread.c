@@ -47,6 +47,13 @@ struct ww_thr *ww_thr_find(struct ww_model *m, int64_t tid)
 {
 	uint64_t *i = tid > 0 && tid <= WW_MAX_TID ? ww_u64map_find(&m->by_tid, (uint64_t)tid) : NULL;
 
+	return i && !m->thr.v[*i]->dead ? m->thr.v[*i] : NULL;
+}
+
+struct ww_thr *ww_thr_last(struct ww_model *m, int64_t tid)
+{
+	uint64_t *i = tid > 0 && tid <= WW_MAX_TID ? ww_u64map_find(&m->by_tid, (uint64_t)tid) : NULL;
+
 	return i ? m->thr.v[*i] : NULL;
 }
 
@@ -54,10 +61,12 @@ struct ww_thr *ww_thr_get(struct ww_model *m, int64_t tid)
 {
 	if (tid <= 0 || tid > WW_MAX_TID)
 		return NULL;
-	struct ww_thr *t = ww_thr_find(m, tid);
-	/* Met for the first time without a fork: it was there from the beginning, unless events
-	 * were lost, when nobody knows from where. */
-	return t ? t : ww_thr_new(m, (int32_t)tid, m->begin);
+	struct ww_thr *t = ww_thr_last(m, tid);
+	/* Met for the first time without a fork: it was there from the beginning. What comes after a
+	 * thread's end is its wake (a wait for it, an exit status), not another thread. */
+	if (t)
+		return t->dead ? NULL : t;
+	return ww_thr_new(m, (int32_t)tid, m->begin);
 }
 
 struct ww_proc *ww_proc_get(struct ww_model *m, int32_t pid)
@@ -181,7 +190,4 @@ void ww_thr_end(struct ww_model *m, struct ww_thr *t, int64_t ts)
 	ww_thr_state(m, t, ts, WW_ST_UNKNOWN);
 	m->f->thread.end_ts_ns[t->index] = WW_MAX(ts, t->st.start);
 	t->dead = true;
-	uint64_t *i = ww_u64map_find(&m->by_tid, (uint32_t)t->tid);
-	if (i && *i == t->index)
-		ww_u64map_del(&m->by_tid, (uint32_t)t->tid);
 }
