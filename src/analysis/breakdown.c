@@ -153,6 +153,39 @@ static bool same_row(const struct ww_breakdown_row *a, const struct ww_breakdown
 	       !strcmp(a->syscall, b->syscall);
 }
 
+static uint64_t row_hash(const struct ww_breakdown_row *r)
+{
+	uint64_t h = ww_hash_mix(r->state | (uint64_t)r->cause << 8, 0);
+
+	for (const char *p = r->detail; *p; p++)
+		h = ww_hash_mix(h, (unsigned char)*p);
+	for (const char *p = r->syscall; *p; p++)
+		h = ww_hash_mix(h, (unsigned char)*p);
+	return h;
+}
+
+/* Adds r to the row of the same words in rows[0..*n), or as a new one; its index. */
+static uint32_t row_put(struct ww_breakdown_row *rows, uint32_t *n, struct ww_u64map *map,
+			const struct ww_breakdown_row *r)
+{
+	for (uint64_t h = row_hash(r);; h++) {
+		bool fresh = false;
+		uint64_t *at = ww_u64map_get(map, h, *n, &fresh);
+		struct ww_breakdown_row *have = &rows[*at];
+		if (fresh) {
+			*have = *r;
+			return (*n)++;
+		}
+		if (!same_row(have, r))
+			continue;
+		have->ns += r->ns;
+		have->max_ns = WW_MAX(have->max_ns, r->max_ns);
+		have->uncertain_ns += r->uncertain_ns;
+		have->count += r->count;
+		return (uint32_t)*at;
+	}
+}
+
 /* Groups of different numbers may come out in the same words: one row for each wording. */
 static void rows_from_groups(struct ww_arena *mem, const struct ww_facts *f, const group_vec *groups,
 			     struct ww_thread_report *ret)
@@ -175,32 +208,58 @@ static void rows_from_groups(struct ww_arena *mem, const struct ww_facts *f, con
 				r.detail = ww_name_state(mem, f, g->example, false);
 			r.syscall = sc ? sc : "";
 		}
-		uint64_t h = ww_hash_mix(r.state | (uint64_t)r.cause << 8, 0);
-		for (const char *p = r.detail; *p; p++)
-			h = ww_hash_mix(h, (unsigned char)*p);
-		for (const char *p = r.syscall; *p; p++)
-			h = ww_hash_mix(h, (unsigned char)*p);
-		for (;; h++) {
-			bool fresh = false;
-			uint64_t *at = ww_u64map_get(&words, h, n, &fresh);
-			struct ww_breakdown_row *have = &rows[*at];
-			if (fresh) {
-				rows[n++] = r;
-				break;
-			}
-			if (same_row(have, &r)) {
-				have->ns += r.ns;
-				have->max_ns = WW_MAX(have->max_ns, r.max_ns);
-				have->uncertain_ns += r.uncertain_ns;
-				have->count += r.count;
-				break;
-			}
-		}
+		row_put(rows, &n, &words, &r);
 	}
 	ww_u64map_release(&words);
 	qsort(rows, n, sizeof(*rows), by_time);
 	ret->rows = rows;
 	ret->nrows = n;
+}
+
+/* "sleep (12)" and "by cc1 (7)" without the numbers. */
+static const char *without_tids(struct ww_arena *mem, const char *s)
+{
+	char *to = ww_arena_strdup(mem, s), *w = to;
+
+	for (const char *p = s; *p;) {
+		size_t digits = p[0] == ' ' && p[1] == '(' ? strspn(p + 2, "0123456789") : 0;
+		if (digits && p[2 + digits] == ')')
+			p += digits + 3;
+		else
+			*w++ = *p++;
+	}
+	*w = 0;
+	return to;
+}
+
+bool ww_breakdown_alike(struct ww_arena *mem, const char *a, const char *b)
+{
+	return !strcmp(a, b) || !strcmp(without_tids(mem, a), without_tids(mem, b));
+}
+
+uint32_t ww_breakdown_merge(struct ww_arena *mem, const struct ww_breakdown_row *rows, uint32_t n,
+			    struct ww_breakdown_row **ret)
+{
+	struct ww_breakdown_row *out = WW_ARENA_ARRAY(mem, struct ww_breakdown_row, n + 1);
+	uint32_t *members = WW_ARENA_ARRAY(mem, uint32_t, n + 1), *first = WW_ARENA_ARRAY(mem, uint32_t, n + 1);
+	struct ww_u64map words = {0};
+	uint32_t nout = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct ww_breakdown_row r = rows[i];
+		r.detail = without_tids(mem, r.detail);
+		uint32_t at = row_put(out, &nout, &words, &r);
+		if (!members[at]++)
+			first[at] = i;
+	}
+	ww_u64map_release(&words);
+	for (uint32_t i = 0; i < nout; i++)
+		out[i].detail = members[i] == 1 ? rows[first[i]].detail /* one of its kind keeps its number */
+						: ww_arena_printf(mem, "%s (%u of them)", out[i].detail, members[i]);
+	if (nout)
+		qsort(out, nout, sizeof(*out), by_time);
+	*ret = out;
+	return nout;
 }
 
 void ww_breakdown_make(struct ww_arena *mem, const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns,

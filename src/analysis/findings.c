@@ -51,6 +51,19 @@ static const char *const doing[WW_ST_N] = {
 	[WW_ST_RUNNING] = "running",
 };
 
+/* Merged rows say "(9 of them)" behind the names. */
+static bool is_of_row(struct findings *s, uint32_t state, const struct ww_breakdown_row *row)
+{
+	const char *end = strstr(row->detail, " of them)"), *detail = row->detail;
+
+	if (end) {
+		while (end > detail && *end != '(')
+			end--;
+		detail = ww_arena_strndup(s->mem, detail, end > detail ? (size_t)(end - detail - 1) : 0);
+	}
+	return ww_breakdown_alike(s->mem, ww_name_state(s->mem, s->r->facts, state, false), detail);
+}
+
 /* What the chains of this row's waits come down to: "; behind that: 80 % writer (7) computing ...". */
 static const char *meanwhile(struct findings *s, const struct ww_breakdown_row *row)
 {
@@ -63,7 +76,7 @@ static const char *meanwhile(struct findings *s, const struct ww_breakdown_row *
 		const struct ww_link *l = &m->waits[i];
 		const char *sc = ww_name_syscall_only(f, f->state.syscall[l->row]);
 		if (l->cause == row->cause && !strcmp(sc ? sc : "", row->syscall) &&
-		    !strcmp(ww_name_state(s->mem, f, l->row, false), row->detail)) {
+		    is_of_row(s, l->row, row)) {
 			*ww_vec_push(&waits) = *l;
 			sum += l->nchain ? l->dur_ns : 0;
 		}
@@ -145,8 +158,11 @@ static void add_rows(struct findings *s)
 {
 	const struct ww_thread_report *m = &s->r->main;
 
-	for (uint32_t i = 0; i < m->nrows; i++) {
-		const struct ww_breakdown_row *r = &m->rows[i];
+	struct ww_breakdown_row *rows;
+	uint32_t n = ww_breakdown_merge(s->mem, m->rows, m->nrows, &rows);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ww_breakdown_row *r = &rows[i];
 		if (percent(s, r->ns) < WORTH_PERCENT)
 			break; /* longest first */
 		if (r->state == WW_ST_BLOCKED)

@@ -71,6 +71,11 @@ int ww_report_make(struct ww_arena *mem, const struct ww_facts *f, const struct 
 /* Parts of it, for other analyses and tests. */
 void ww_breakdown_make(struct ww_arena *mem, const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns,
 		       int64_t to_ts_ns, struct ww_thread_report *ret);
+/* For a person: rows that differ only in threads' numbers as one ("sleep (9 of them)"), longest first. */
+uint32_t ww_breakdown_merge(struct ww_arena *mem, const struct ww_breakdown_row *rows, uint32_t n,
+			    struct ww_breakdown_row **ret);
+/* Do two details differ in threads' numbers only? */
+bool ww_breakdown_alike(struct ww_arena *mem, const char *a, const char *b);
 void ww_waits_make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q,
 		   struct ww_chain_opts *copts, struct ww_thread_report *io);
 void ww_blame_make(struct ww_arena *mem, const struct ww_facts *f, struct ww_thread_report *io);

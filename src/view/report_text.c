@@ -30,19 +30,20 @@ static int most_first(const void *a, const void *b)
 }
 
 /* All rows of one state as one: "by cc1 (12) 7.8 ms, clang (9) 2.1 ms, 12 more". */
-static struct ww_breakdown_row merge_state(struct ww_text *t, const struct ww_thread_report *r, enum ww_thread_state s)
+static struct ww_breakdown_row merge_state(struct ww_text *t, const struct ww_breakdown_row *rows, uint32_t nrows,
+					   enum ww_thread_state s)
 {
 	struct ww_breakdown_row m = {.state = s, .syscall = "", .detail = ""};
 	uint32_t named = 0, more = 0;
 
-	for (uint32_t i = 0; i < r->nrows; i++) {
-		const struct ww_breakdown_row *b = &r->rows[i];
+	for (uint32_t i = 0; i < nrows; i++) {
+		const struct ww_breakdown_row *b = &rows[i];
 		if (b->state != s)
 			continue;
 		const char *who = b->detail;
 		if (named && (!strncmp(who, "by ", 3) || !strncmp(who, "behind ", 7)))
 			who = strchr(who, ' ') + 1;
-		if (m.ns && named < 2 && *who)
+		if (m.ns && named < 2 && *who && strlen(m.detail) + strlen(who) < 32)
 			m.detail = ww_arena_printf(&t->mem, "%s, %s %s", m.detail, who, ww_text_dur(t, b->ns));
 		else if (!m.ns && *who)
 			m.detail = ww_arena_printf(&t->mem, "%s %s", who, ww_text_dur(t, b->ns));
@@ -54,9 +55,9 @@ static struct ww_breakdown_row merge_state(struct ww_text *t, const struct ww_th
 		m.max_ns = WW_MAX(m.max_ns, b->max_ns);
 	}
 	if (named == 1 && !more) /* the duration is in the row already */
-		for (uint32_t i = 0; i < r->nrows; i++)
-			if (r->rows[i].state == s && *r->rows[i].detail)
-				m.detail = r->rows[i].detail;
+		for (uint32_t i = 0; i < nrows; i++)
+			if (rows[i].state == s && *rows[i].detail)
+				m.detail = rows[i].detail;
 	if (more)
 		m.detail = ww_arena_printf(&t->mem, "%s, %u more", m.detail, more);
 	return m;
@@ -79,16 +80,18 @@ static void put_breakdown_row(struct ww_text *t, const struct ww_thread_report *
 static void put_breakdown(struct ww_text *t, const struct ww_thread_report *r)
 {
 	static const uint8_t merged[] = {WW_ST_PREEMPTED, WW_ST_RUNQUEUE, WW_ST_INTERRUPTED};
-	struct ww_breakdown_row *rows = WW_ARENA_ARRAY(&t->mem, struct ww_breakdown_row, r->nrows + 4);
+	struct ww_breakdown_row *rows = WW_ARENA_ARRAY(&t->mem, struct ww_breakdown_row, r->nrows + 4), *all = r->rows;
 	int64_t least = t->o->verbose ? 0 : r->wall_ns * ROWS_SHOWN_PERMILLE / 1000, rest = 0;
-	uint32_t n = 0, nrest = 0;
+	uint32_t n = 0, nrest = 0, nall = r->nrows;
 
-	for (uint32_t i = 0; i < r->nrows; i++)
-		if (t->o->verbose || !memchr(merged, r->rows[i].state, sizeof(merged)))
-			rows[n++] = r->rows[i];
+	if (!t->o->verbose)
+		nall = ww_breakdown_merge(&t->mem, r->rows, r->nrows, &all);
+	for (uint32_t i = 0; i < nall; i++)
+		if (t->o->verbose || !memchr(merged, all[i].state, sizeof(merged)))
+			rows[n++] = all[i];
 	for (size_t k = 0; k < sizeof(merged) && !t->o->verbose; k++)
 		if (r->by_state_ns[merged[k]])
-			rows[n++] = merge_state(t, r, merged[k]);
+			rows[n++] = merge_state(t, all, nall, merged[k]);
 	if (n)
 		qsort(rows, n, sizeof(*rows), most_first);
 	fprintf(t->out, "  %9s %7s %6s %9s  %s\n", "time", "share", "times", "longest", "state");
