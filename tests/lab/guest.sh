@@ -1,7 +1,7 @@
 #!/bin/bash
-# guest.sh WHYWAIT - runs inside the virtual machine: record commands whose waits are known, read them
+# guest.sh - runs inside the virtual machine: record commands whose waits are known, read them
 # back with babeltrace2, and hold the report to what must be true. Prints ok / not ok lines.
-W=$1 fail=0
+W=/lab/whywait fail=0
 ok() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fail=1; fi; }
 
 "$W" doctor > doctor.txt 2>&1

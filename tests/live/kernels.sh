@@ -16,7 +16,7 @@ for pkg in ${WW_LAB_KERNELS:-linux-image-amd64 linux-image-6.12-amd64 linux-imag
 		fail=1
 		continue
 	fi
-	"$lab/boot" "$ver" "$tmp/$ver" "$lab/guest.sh" "$W"
+	WW_LAB_FILES=$W "$lab/boot" "$ver" "$tmp/$ver" "$lab/guest.sh"
 	rc=$?
 	sed "s/^ok - /ok - $ver: /; s/^not ok - /not ok - $ver: /" "$tmp/$ver/log" 2>/dev/null
 	if [ $rc != 0 ]; then
