@@ -72,8 +72,8 @@ static bool helper_came_from_disk(const struct look *l)
 {
 	const struct ww_state_cols *s = &l->m->f->state;
 
-	if (!by_thread(l) || l->waker == WW_NONE)
-		return false;
+	if (l->returned || !by_thread(l) || l->waker == WW_NONE)
+		return false; /* by the time of the return the helper does something else */
 	const struct ww_thr *h = l->m->thr.v[l->waker];
 	if (h->last_wait_row == WW_NONE || h->last_wait_end <= s->start_ts_ns[l->row])
 		return false;
@@ -131,7 +131,7 @@ static void rule_fd(const struct look *l, struct verdict *v)
 /* poll woken by a thread that is writing to something: what it writes to is what is polled. */
 static uint32_t file_written_by_waker(const struct look *l)
 {
-	if (l->kind != WW_WK_THREAD || l->waker == WW_NONE)
+	if (l->returned || l->kind != WW_WK_THREAD || l->waker == WW_NONE)
 		return WW_NONE;
 	const struct ww_thr *w = l->m->thr.v[l->waker];
 	if (!w->in_syscall || w->sc->wait != WW_W_FD || w->sc_file == WW_NONE)
@@ -239,12 +239,28 @@ static void rule_uring(const struct look *l, struct verdict *v)
 		v->cause = WW_CA_TIMER;
 	else if (by_thread(l) && helper_came_from_disk(l))
 		v->cause = WW_CA_DISK;
-	else if (by_thread(l) && l->waker != WW_NONE && l->m->thr.v[l->waker]->io_worker)
-		v->cause = WW_CA_WORK;
+	else if (l->kind == WW_WK_PACKET)
+		v->cause = packet_cause(l);
+	else if (l->kind == WW_WK_WORK || (l->returned && l->ret >= 0) ||
+		 (by_thread(l) && l->waker != WW_NONE && l->m->thr.v[l->waker]->io_worker))
+		v->cause = WW_CA_WORK; /* a request was completed */
+}
+
+/* open of a FIFO waits for the other end. */
+static void rule_other(const struct look *l, struct verdict *v)
+{
+	uint32_t file = l->returned && l->t->sc->effect == WW_FX_OPEN ? ww_fd_file(l->m, l->t, l->ret) : WW_NONE;
+
+	if (file != WW_NONE && l->m->f->file.kind[file] == WW_FK_FIFO && by_thread(l)) {
+		v->cause = WW_CA_PIPE;
+		v->file = file;
+	} else {
+		rule_sync(l, v);
+	}
 }
 
 static void (*const rules[])(const struct look *, struct verdict *) = {
-	[WW_W_OTHER] = rule_sync, [WW_W_SLEEP] = rule_sleep, [WW_W_FUTEX] = rule_futex,
+	[WW_W_OTHER] = rule_other, [WW_W_SLEEP] = rule_sleep, [WW_W_FUTEX] = rule_futex,
 	[WW_W_FD] = rule_fd, [WW_W_POLL] = rule_poll, [WW_W_CHILD] = rule_child,
 	[WW_W_VFORK] = rule_vfork, [WW_W_SIGNAL] = rule_signal, [WW_W_SYNC] = rule_sync,
 	[WW_W_FLOCK] = rule_flock, [WW_W_FCNTL] = rule_fcntl, [WW_W_IPC] = rule_ipc,
@@ -351,7 +367,7 @@ void ww_cause_at_exit(struct ww_model *m, struct ww_thr *t, int64_t ret)
 	enum ww_cause before = m->f->state.cause[row];
 	struct verdict v = decide(&l);
 	/* The helper and the lock are only visible at the wakeup itself. */
-	if (before == WW_CA_LOCK || (v.cause == WW_CA_UNKNOWN && before != WW_CA_TIMER))
+	if (before == WW_CA_LOCK || (t->sc->wait == WW_W_URING && before != WW_CA_UNKNOWN) || (v.cause == WW_CA_UNKNOWN && before != WW_CA_TIMER))
 		return;
 	write_verdict(m, row, v);
 }
