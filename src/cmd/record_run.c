@@ -198,7 +198,7 @@ static void loop(struct ww_record_run *r, struct ww_session *s, struct ww_launch
 	while (!is_over(r, s, l, p->begin_ts_ns)) {
 		if (ww_session_tick(s, POLL_MS, &err)) {
 			progress_clear(p);
-			ww_err_hint(&err, "Recording stopped here; what is on disk stays readable");
+			ww_err_hint(&err, "recording stopped here; what is on disk stays readable");
 			ww_opts_fail(&err);
 			r->partial = true;
 			return;

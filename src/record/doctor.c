@@ -165,6 +165,7 @@ static void check_tracepoints(struct ww_doctor_row *r)
 
 	if (!btf) {
 		say(r, WW_DOCTOR_BAD, "tracepoints cannot be listed without BTF");
+		advise(r, "See the row btf");
 		return;
 	}
 	for (size_t i = 0; i < WW_ARRAY_SIZE(tracepoints); i++) {

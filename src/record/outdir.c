@@ -87,7 +87,7 @@ static void remove_tree(int parent, const char *name, int depth)
 static int refuse(const char *path, const char *why, struct ww_err *err)
 {
 	ww_err_set(err, WW_EUSAGE, path, WW_ERR_NO_OFFSET, "%s", why);
-	return ww_err_hint(err, "It was left alone; choose another directory with -o");
+	return ww_err_hint(err, "it was left alone; choose another directory with -o");
 }
 
 /* Moves the trace at `path` to `path`.1. */

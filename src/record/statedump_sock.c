@@ -1,17 +1,22 @@
 /* statedump_sock.c - the sockets there are: addresses, ports, and which unix socket is whose peer.
  *
  * From sock_diag (the kernel's own answer to ss); where a protocol's diag module is missing, from
- * /proc/net, which has no unix peers. Only the network namespace that the recorder is in.
+ * /proc/net, which has no unix peers. Network namespaces are entered one after the other (a socket's inode
+ * number is unique over all of them); without the right to, only our own is seen.
  */
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "record/bpf/event_ids.h"
@@ -230,7 +235,7 @@ static void proc_netlink(struct ww_dump_socks *s)
 	fclose(f);
 }
 
-void ww_dump_socks_collect(struct ww_dump_socks *s)
+static void collect_here(struct ww_dump_socks *s)
 {
 	static const struct {
 		uint8_t family, proto;
@@ -247,6 +252,48 @@ void ww_dump_socks_collect(struct ww_dump_socks *s)
 	proc_netlink(s);
 	if (fd >= 0)
 		close(fd);
+}
+
+/* Enters the namespace of each process that is in one not seen yet. */
+static void collect_elsewhere(struct ww_dump_socks *s, struct ww_u64map *seen, DIR *proc)
+{
+	for (struct dirent *e; (e = readdir(proc));) {
+		char path[300];
+		struct stat st;
+		bool is_new;
+		if (e->d_name[0] < '0' || e->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "%s/ns/net", e->d_name);
+		if (fstatat(dirfd(proc), path, &st, 0))
+			continue;
+		ww_u64map_get(seen, st.st_ino, 1, &is_new);
+		int fd = is_new ? openat(dirfd(proc), path, O_RDONLY | O_CLOEXEC) : -1;
+		if (fd < 0)
+			continue;
+		if (!setns(fd, CLONE_NEWNET))
+			collect_here(s);
+		close(fd);
+	}
+}
+
+void ww_dump_socks_collect(struct ww_dump_socks *s)
+{
+	struct ww_u64map seen = {0};
+	struct stat st;
+	int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	DIR *proc = home < 0 ? NULL : opendir("/proc");
+
+	collect_here(s);
+	if (proc && !fstat(home, &st)) {
+		ww_u64map_put(&seen, st.st_ino, 1);
+		collect_elsewhere(s, &seen, proc);
+		(void)!setns(home, CLONE_NEWNET);
+	}
+	if (proc)
+		closedir(proc);
+	if (home >= 0)
+		close(home);
+	ww_u64map_release(&seen);
 }
 
 void ww_dump_socks_release(struct ww_dump_socks *s)

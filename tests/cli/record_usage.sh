@@ -1,0 +1,11 @@
+# Wrong arguments: 2, and 125 where a command's own status could be meant; nothing is written.
+try() { "$WHYWAIT" "$@" > out 2> err; echo "$? $(wc -c < out) $(head -n 1 err | cut -c1-70)"; }
+try record
+try record -p 1x
+try record -d soon -a
+try record --flight 0 -a
+try record sleep 1
+try --nonsense -- true
+try record --report x -- true
+ls -d whywait.ctf 2> /dev/null
+echo done
