@@ -34,6 +34,7 @@ struct ww_session {
 	uint8_t uuid[16];
 	struct ww_ctf_out dump;
 	uint64_t tick_ts_ns;
+	uint64_t cpu_before_ns; /* what loading and attaching took, before there was anything to disturb */
 	bool started, stopped;
 	struct target targets[MAX_TARGETS]; /* for snapshots, which say again who they are */
 	uint32_t ntargets;
@@ -164,7 +165,7 @@ static void write_clock(struct ww_session *s, struct ww_ctf_out *o, struct ww_er
 
 	ww_recorder_stats(s->rec, &st);
 	ww_dump_clock(o, err);
-	ww_dump_cost(o, clock_now_ns(CLOCK_PROCESS_CPUTIME_ID), st.bytes + o->bytes, err);
+	ww_dump_cost(o, clock_now_ns(CLOCK_PROCESS_CPUTIME_ID) - s->cpu_before_ns, st.bytes + o->bytes, err);
 }
 
 /* What every dump stream begins with. */
@@ -183,6 +184,7 @@ int ww_session_start(struct ww_session *s, struct ww_err *err)
 	if (rc)
 		return rc;
 	s->started = true;
+	s->cpu_before_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	/* The pid file comes last: who reads it may send a signal at once. */
 	rc = s->opts.flight_bytes ? write_pid_file(s, err) : write_beginning(s, &s->dump, err);
 	if (rc)
