@@ -5,9 +5,11 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <linux/types.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,6 +34,7 @@ struct ww_recorder {
 	const char *missing[PROGRAMS_MAX + 1];
 	size_t nmissing;
 	int64_t flushed_ns;
+	struct bpf_link *fault_links[2 * WW_MAX_CPUS];
 };
 
 static int64_t now_ns(void)
@@ -110,9 +113,8 @@ static int sizes_set(struct ww_recorder *rec, struct ww_err *err)
 	return 0;
 }
 
-/* System calls whose first argument is a descriptor, by the kernel's names. */
-static const char *const fd_first[] = {
-#include "record/fd_first.inc"
+static const struct { const char *name; uint16_t flags; } fd_calls[] = {
+#include "record/fd_calls.inc"
 };
 
 static void layouts_set(struct whywait_bpf *skel)
@@ -136,14 +138,14 @@ static void layouts_set(struct whywait_bpf *skel)
 		else
 			memcpy(&skel->rodata_entry->ww_sc_entry[nr], &rows[i].l, sizeof(rows[i].l));
 	}
-	for (size_t i = 0; i < WW_ARRAY_SIZE(fd_first); i++) {
-		int64_t a = ww_syscall_number(native, fd_first[i]);
-		int64_t b = ww_syscall_number(WW_ABI_I386, fd_first[i]);
+	for (size_t i = 0; i < WW_ARRAY_SIZE(fd_calls); i++) {
+		int64_t a = ww_syscall_number(native, fd_calls[i].name);
+		int64_t b = ww_syscall_number(WW_ABI_I386, fd_calls[i].name);
 
 		if (a >= 0 && a < 512)
-			skel->rodata->ww_fd_first[a] = 1;
+			skel->rodata->ww_fd_calls[a] = fd_calls[i].flags;
 		if (b >= 0 && b < 512)
-			skel->rodata->ww_fd_first[512 + b] = 1;
+			skel->rodata->ww_fd_calls[512 + b] = fd_calls[i].flags;
 	}
 }
 
@@ -177,6 +179,34 @@ static bool wanted(const struct ww_recorder *rec, const char *name)
 	return !rec->opts.syscalls_only;
 }
 
+/* The number of a tracepoint's arguments, its own data pointer among them; 0 when there is no such. */
+static uint32_t tracepoint_args(const struct btf *btf, const char *name)
+{
+	char type[96];
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	int32_t id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
+	if (id <= 0)
+		return 0;
+	const struct btf_type *t = btf__type_by_id(btf, (uint32_t)id);
+	t = btf__type_by_id(btf, t->type);                /* pointer */
+	t = t ? btf__type_by_id(btf, t->type) : NULL;     /* to a function */
+	return t && btf_is_func_proto(t) ? btf_vlen(t) : 1;
+}
+
+/* True when the kernel has the program's tracepoint, in the form that the program expects. */
+static bool tracepoint_fits(const struct btf *btf, const struct bpf_program *p)
+{
+	const char *name = bpf_program__name(p);
+	uint32_t args = tracepoint_args(btf, bpf_program__section_name(p) + 7);
+
+	if (!strcmp(name, "ww_io_uring_complete"))
+		return args == 4;
+	if (!strcmp(name, "ww_io_uring_complete_old"))
+		return args > 4;
+	return args;
+}
+
 /* Programs that this kernel has no tracepoint for, or that the options leave out, are not loaded. */
 static int programs_choose(struct ww_recorder *rec, struct ww_err *err)
 {
@@ -188,7 +218,6 @@ static int programs_choose(struct ww_recorder *rec, struct ww_err *err)
 				  "this kernel has no type information (BTF)");
 	bpf_object__for_each_program(p, rec->skel->obj) {
 		const char *sec = bpf_program__section_name(p);
-		char type[96];
 
 		if (!wanted(rec, bpf_program__name(p))) {
 			bpf_program__set_autoload(p, false);
@@ -196,8 +225,7 @@ static int programs_choose(struct ww_recorder *rec, struct ww_err *err)
 		}
 		if (strncmp(sec, "tp_btf/", 7))
 			continue;
-		snprintf(type, sizeof(type), "btf_trace_%s", sec + 7);
-		if (btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0)
+		if (tracepoint_fits(btf, p))
 			continue;
 		bpf_program__set_autoload(p, false);
 		if (rec->nmissing < PROGRAMS_MAX)
@@ -209,7 +237,7 @@ static int programs_choose(struct ww_recorder *rec, struct ww_err *err)
 
 static int load_failed(int r, struct ww_err *err)
 {
-	if (r == -EPERM || r == -EACCES) {
+	if (r == -EPERM) {
 		ww_err_set(err, WW_EPERM, NULL, WW_ERR_NO_OFFSET,
 			   "the kernel does not let us load eBPF programs (%s)", complaint);
 		return ww_err_hint(err, "run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN");
@@ -291,10 +319,47 @@ int ww_recorder_target_add(struct ww_recorder *rec, int32_t pid, struct ww_err *
 	return 0;
 }
 
+/* The end of a page fault has no tracepoint; the software events of a finished fault do. They are a luxury:
+ * a kernel that refuses them (perf_event_paranoid, no perf) is recorded without. */
+static void faults_attach(struct ww_recorder *rec)
+{
+	static const uint64_t config[2] = {PERF_COUNT_SW_PAGE_FAULTS_MIN, PERF_COUNT_SW_PAGE_FAULTS_MAJ};
+	struct bpf_program *prog[2] = {rec->skel->progs.ww_fault_minor, rec->skel->progs.ww_fault_major};
+
+	for (int k = 0; k < 2; k++) {
+		for (uint32_t cpu = 0; cpu < rec->rings.ncpu; cpu++) {
+			struct perf_event_attr a = {
+				.type = PERF_TYPE_SOFTWARE, .size = sizeof(a), .config = config[k],
+				.sample_period = 1,
+			};
+			int fd = (int)syscall(SYS_perf_event_open, &a, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+			if (fd < 0)
+				continue; /* a CPU that is offline */
+			struct bpf_link *l = bpf_program__attach_perf_event(prog[k], fd);
+			if (!l) {
+				close(fd);
+				return;
+			}
+			rec->fault_links[k * WW_MAX_CPUS + cpu] = l;
+		}
+	}
+}
+
+static void faults_detach(struct ww_recorder *rec)
+{
+	for (size_t i = 0; i < WW_ARRAY_SIZE(rec->fault_links); i++) {
+		if (rec->fault_links[i])
+			bpf_link__destroy(rec->fault_links[i]);
+		rec->fault_links[i] = NULL;
+	}
+}
+
 int ww_recorder_start(struct ww_recorder *rec, struct ww_err *err)
 {
 	complaint[0] = 0;
 	int r = whywait_bpf__attach(rec->skel);
+	if (!r && !rec->opts.syscalls_only)
+		faults_attach(rec);
 	if (r)
 		return load_failed(r, err);
 	rec->started = true;
@@ -368,6 +433,7 @@ int ww_recorder_stop(struct ww_recorder *rec, struct ww_err *err)
 	if (!rec->started || rec->stopped)
 		return 0;
 	rec->stopped = true;
+	faults_detach(rec);
 	whywait_bpf__detach(rec->skel);
 	settle();
 	rec->rings.extra_lost = misses_read(rec);
@@ -420,6 +486,7 @@ void ww_recorder_close(struct ww_recorder *rec)
 	if (!rec)
 		return;
 	ww_recorder_stop(rec, NULL);
+	faults_detach(rec);
 	ww_ring_set_release(&rec->rings);
 	whywait_bpf__destroy(rec->skel);
 	free(rec->lost_per_cpu);

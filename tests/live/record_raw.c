@@ -70,6 +70,8 @@ int main(int argc, char **argv)
 	if (argc - optind < 2)
 		return 2;
 	o.outdir = argv[optind];
+	if (!strcmp(argv[optind + 1], "--"))
+		argv[optind + 1] = argv[optind], optind++;
 	mkdir(o.outdir, 0755);
 	if (ww_ctf_uuid_make(o.uuid, &err) || meta_write(o.outdir, o.uuid, &err) ||
 	    ww_recorder_open(&o, &rec, &err))

@@ -84,4 +84,22 @@ static __always_inline s64 ww_switch_state(bool preempt, u32 state, u32 exit_sta
 	return s - (s >> 1);
 }
 
+/* 6.18 throttles task by task (e1fad12dcb66 and its series); before, whole run queues, and throttle_count of
+ * the task's own queue covers its ancestors. */
+struct task_struct___throttled {
+	bool throttled;
+} __attribute__((preserve_access_index));
+
+static __always_inline bool ww_is_throttled(struct task_struct *t)
+{
+	struct task_struct___throttled *n = (void *)t;
+	struct cfs_rq *q = t->se.cfs_rq;
+
+	if (bpf_core_field_exists(n->throttled))
+		return BPF_CORE_READ(n, throttled);
+	if (bpf_core_field_exists(q->throttle_count))
+		return BPF_CORE_READ(q, throttle_count) > 0;
+	return false;
+}
+
 #endif

@@ -12,6 +12,7 @@ int BPF_PROG(ww_irq_handler_entry, int irq, struct irqaction *action)
 	struct ww_slot s;
 	u8 *p;
 
+	ww_this_cpu()->irq_depth++;
 	if (n <= 0) {
 		name[0] = 0;
 		n = 1;
@@ -28,12 +29,22 @@ int BPF_PROG(ww_irq_handler_entry, int irq, struct irqaction *action)
 	return 0;
 }
 
+/* We may have been attached in the middle of one. */
+static __always_inline void ww_irq_leave(void)
+{
+	struct ww_ring_ctl *c = ww_this_cpu();
+
+	if (c->irq_depth > 0)
+		c->irq_depth--;
+}
+
 SEC("tp_btf/irq_handler_exit")
 int BPF_PROG(ww_irq_handler_exit, int irq, struct irqaction *action, int ret)
 {
 	struct ww_slot s;
 	u8 *p = ww_reserve(&s, WW_EV_IRQ_HANDLER_EXIT, 8);
 
+	ww_irq_leave();
 	if (!p)
 		return 0;
 	ww_put32(p, 0, irq);
@@ -67,6 +78,7 @@ static __always_inline void ww_emit_u64(u32 id, u64 v)
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(ww_softirq_entry, unsigned int vec)
 {
+	ww_this_cpu()->irq_depth++;
 	ww_emit_u32(WW_EV_IRQ_SOFTIRQ_ENTRY, vec);
 	return 0;
 }
@@ -74,6 +86,7 @@ int BPF_PROG(ww_softirq_entry, unsigned int vec)
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(ww_softirq_exit, unsigned int vec)
 {
+	ww_irq_leave();
 	ww_emit_u32(WW_EV_IRQ_SOFTIRQ_EXIT, vec);
 	return 0;
 }

@@ -42,6 +42,14 @@ struct ww_slot {
 	u64 add;
 };
 
+/* Where a reserve has found room. */
+struct ww_place {
+	u32 index; /* of the sub-buffer's element */
+	u32 at;    /* offset of the event in its data */
+	u32 head;  /* bytes of its header */
+	u32 pad;
+};
+
 /* Unaligned stores: structs would be packed, and clang stores those byte by byte. */
 #define ww_put8(p, off, v)  (*(u8 *)((void *)(p) + (off)) = (u8)(v))
 #define ww_put16(p, off, v) (*(u16 *)((void *)(p) + (off)) = (u16)(v))
@@ -56,9 +64,12 @@ static __always_inline struct ww_sub *ww_sub_at(u32 cpu, u64 n)
 	return bpf_map_lookup_elem(&ww_rings, &i);
 }
 
+/* The functions that are not static are verified once, on their own; inlined in each program they would be
+ * verified along every path that leads to them, seconds instead of milliseconds. */
+
 /* Opens the next packet with room for `need` bytes, and closes the one before it. 1: done, the event is at
  * WW_HEAD_BYTES; 0: somebody was faster; -1: the ring is full. */
-static __noinline int ww_open(u32 cpu, u64 pos, u64 ts, u32 need)
+__noinline int ww_open(u32 cpu, u64 pos, u64 ts, u32 need)
 {
 	struct ww_ring_ctl *c = &ww_ctl[cpu & (WW_MAX_CPUS - 1)];
 	u32 off = pos & ww_sub_mask;
@@ -88,14 +99,14 @@ static __noinline int ww_open(u32 cpu, u64 pos, u64 ts, u32 need)
 	return 1;
 }
 
-static __always_inline u8 *ww_reserve(struct ww_slot *slot, u32 id, u32 bytes)
+/* Takes room for an event and writes its header. 1: o is filled; 0: lost, and counted. */
+__noinline int ww_take(u32 id, u32 bytes, struct ww_place *o)
 {
 	u32 cpu = bpf_get_smp_processor_id() & (WW_MAX_CPUS - 1);
 	struct ww_ring_ctl *c = &ww_ctl[cpu];
 
-	if (READ_ONCE(ww_frozen))
+	if (!o || READ_ONCE(ww_frozen))
 		goto lost;
-#pragma unroll
 	for (int i = 0; i < TRIES; i++) {
 		u64 pos = READ_ONCE(c->pos);
 		u64 ts = bpf_ktime_get_ns();
@@ -124,25 +135,43 @@ static __always_inline u8 *ww_reserve(struct ww_slot *slot, u32 id, u32 bytes)
 		}
 		WRITE_ONCE(c->last_ts_ns, ts);
 
-		struct ww_sub *s = ww_sub_at(cpu, pos >> ww_sub_shift);
+		u32 index = cpu * ww_nsub + ((u32)(pos >> ww_sub_shift) & (ww_nsub - 1));
+		struct ww_sub *s = bpf_map_lookup_elem(&ww_rings, &index);
 		if (!s)
-			goto lost; /* a CPU that was not there at the start */
-		slot->committed = &s->committed;
-		slot->add = WW_COMMIT_EVENT + head + bytes;
+			break; /* a CPU that was not there at the start */
 		u8 *p = s->data + (off & ww_sub_mask);
 		if (head == 6) {
 			ww_put16(p, 0, id);
 			ww_put32(p, 2, ts);
-			return p + 6;
+		} else {
+			ww_put16(p, 0, WW_EXTENDED_ID);
+			ww_put32(p, 2, id);
+			ww_put64(p, 6, ts);
 		}
-		ww_put16(p, 0, WW_EXTENDED_ID);
-		ww_put32(p, 2, id);
-		ww_put64(p, 6, ts);
-		return p + 14;
+		o->index = index;
+		o->at = off;
+		o->head = head;
+		return 1;
 	}
 lost:
 	__sync_fetch_and_add(&c->lost, 1);
-	return NULL;
+	return 0;
+}
+
+/* NULL: lost, and counted. Else room for `bytes` bytes, to be filled and then committed. */
+static __always_inline u8 *ww_reserve(struct ww_slot *slot, u32 id, u32 bytes)
+{
+	struct ww_place o = {};
+	struct ww_sub *s;
+
+	if (!ww_take(id, bytes, &o))
+		return NULL;
+	s = bpf_map_lookup_elem(&ww_rings, &o.index);
+	if (!s)
+		return NULL;
+	slot->committed = &s->committed;
+	slot->add = WW_COMMIT_EVENT + o.head + bytes;
+	return s->data + (o.at & ww_sub_mask) + (o.head & 15);
 }
 
 /* After the last store; the reader takes a packet when all of it is committed. */

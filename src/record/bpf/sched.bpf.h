@@ -2,7 +2,7 @@
 #ifndef WW_SCHED_BPF_H
 #define WW_SCHED_BPF_H
 
-#include "task.bpf.h"
+#include "file.bpf.h"
 
 #define PRIO(t) ((t)->prio - 100) /* as LTTng shows it */
 
@@ -12,6 +12,7 @@ enum { BLOCK_IOWAIT = 1, BLOCK_KTHREAD = 2, BLOCK_IO_WORKER = 4, BLOCK_THROTTLED
 static __always_inline void ww_emit_block(struct task_struct *prev)
 {
 	struct ww_call c = {};
+	struct ww_file f = {};
 	struct ww_slot s;
 	u8 *p, flags = 0;
 
@@ -19,6 +20,8 @@ static __always_inline void ww_emit_block(struct task_struct *prev)
 		flags |= prev->flags & PF_KTHREAD ? BLOCK_KTHREAD : BLOCK_IO_WORKER;
 	if (BPF_CORE_READ_BITFIELD(prev, in_iowait))
 		flags |= BLOCK_IOWAIT;
+	if (ww_fd_call(&c) & WW_FC_FIRST)
+		ww_file_of_fd(c.arg[0], &f);
 	p = ww_reserve(&s, WW_EV_WHYWAIT_BLOCK, 71);
 	if (!p)
 		return;
@@ -26,13 +29,85 @@ static __always_inline void ww_emit_block(struct task_struct *prev)
 	ww_put32(p, 4, c.nr);
 	ww_put8(p, 8, c.abi);
 	ww_put8(p, 9, flags);
-	ww_put8(p, 10, 0);
-	ww_put32(p, 11, 0);
-	ww_put64(p, 15, 0);
+	ww_put8(p, 10, f.kind);
+	ww_put32(p, 11, f.dev);
+	ww_put64(p, 15, f.ino);
 #pragma unroll
 	for (int i = 0; i < 6; i++)
 		ww_put64(p, 23 + 8 * i, c.arg[i]);
 	ww_commit(&s);
+}
+
+/* whywait_throttle: tid on. Throttled tasks are few: the counter spares the look-up when there is none. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u32);
+	__type(value, u32);
+} ww_throttled SEC(".maps");
+__u32 ww_throttled_seen;
+
+static __always_inline void ww_emit_throttle(u32 tid, u32 on)
+{
+	struct ww_slot s;
+	u8 *p = ww_reserve(&s, WW_EV_WHYWAIT_THROTTLE, 5);
+
+	if (!p)
+		return;
+	ww_put32(p, 0, tid);
+	ww_put8(p, 4, on);
+	ww_commit(&s);
+}
+
+static __always_inline void ww_check_throttle(struct task_struct *prev, struct task_struct *next)
+{
+	u32 tid = prev->pid, one = 1;
+
+	if (tid && ww_is_throttled(prev)) {
+		ww_throttled_seen = 1;
+		bpf_map_update_elem(&ww_throttled, &tid, &one, BPF_ANY);
+		ww_emit_throttle(tid, 1);
+	}
+	tid = next->pid;
+	if (ww_throttled_seen && tid && !bpf_map_delete_elem(&ww_throttled, &tid))
+		ww_emit_throttle(tid, 0);
+}
+
+/* whywait_stack: tid user n ip[n] */
+#define STACK_DEPTH 60
+struct ww_stack {
+	u64 ip[64];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ww_stack);
+} ww_stack_room SEC(".maps");
+
+static __noinline int ww_emit_stack(void *ctx, u32 tid, u32 user)
+{
+	u32 zero = 0;
+	struct ww_stack *room = bpf_map_lookup_elem(&ww_stack_room, &zero);
+	struct ww_slot s;
+	long n;
+	u8 *p;
+
+	if (!room)
+		return 0;
+	n = bpf_get_stack(ctx, room->ip, STACK_DEPTH * 8, user ? 1ull << 8 : 0); /* BPF_F_USER_STACK */
+	if (n <= 0)
+		return 0;
+	n &= 511 & ~7;
+	p = ww_reserve(&s, WW_EV_WHYWAIT_STACK, 9 + n);
+	if (!p)
+		return 0;
+	ww_put32(p, 0, tid);
+	ww_put8(p, 4, user);
+	ww_put32(p, 5, n / 8);
+	bpf_probe_read_kernel(p + 9, n, room->ip);
+	ww_commit(&s);
+	return 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -43,10 +118,17 @@ int BPF_PROG(ww_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	struct ww_slot s;
 	u8 *p;
 
-	if (!ww_light)
-		ww_this_cpu()->in_tree = next->pid && ww_in_tree(next->tgid);
+	bool was_in_tree = ww_this_cpu()->in_tree;
+
+	ww_check_throttle(prev, next);
+	ww_this_cpu()->in_tree = next->pid && ww_in_tree(next->tgid);
 	if (state && !preempt && !prev->exit_state)
 		ww_emit_block(prev);
+	if (state && !preempt && ww_stacks && was_in_tree) {
+		ww_emit_stack(ctx, prev->pid, 0);
+		if (!(prev->flags & PF_KTHREAD))
+			ww_emit_stack(ctx, prev->pid, 1);
+	}
 	p = ww_reserve(&s, WW_EV_SCHED_SWITCH, 16 + 8 + 8 + 16 + 8);
 	if (!p)
 		return 0;
@@ -76,9 +158,30 @@ static __always_inline void ww_emit_wake(u32 id, struct task_struct *t, u32 cpu)
 	ww_commit(&s);
 }
 
+/* whywait_waker: tid nr abi; in thread context, for a task whose calls are not recorded. */
+static __always_inline void ww_emit_waker(void)
+{
+	struct task_struct *cur = bpf_get_current_task_btf();
+	struct ww_ring_ctl *c = ww_this_cpu();
+	struct ww_call call;
+	struct ww_slot s;
+	u8 *p;
+
+	if (!cur->pid || c->irq_depth || (c->in_tree && !ww_light) || !ww_current_call(cur, &call))
+		return;
+	p = ww_reserve(&s, WW_EV_WHYWAIT_WAKER, 9);
+	if (!p)
+		return;
+	ww_put32(p, 0, cur->pid);
+	ww_put32(p, 4, call.nr);
+	ww_put8(p, 8, call.abi);
+	ww_commit(&s);
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(ww_sched_waking, struct task_struct *t)
 {
+	ww_emit_waker();
 	ww_emit_wake(WW_EV_SCHED_WAKING, t, t->thread_info.cpu);
 	return 0;
 }

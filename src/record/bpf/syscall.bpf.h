@@ -6,7 +6,7 @@
 #ifndef WW_SYSCALL_BPF_H
 #define WW_SYSCALL_BPF_H
 
-#include "task.bpf.h"
+#include "fd.bpf.h"
 
 const volatile struct ww_sc_layout ww_sc_entry[WW_SC_TABLE] SEC(".rodata.entry");
 const volatile struct ww_sc_layout ww_sc_exit[WW_SC_TABLE] SEC(".rodata.exit");
@@ -19,16 +19,19 @@ struct ww_sc_args {
 
 /* A call with strings, or with bytes that its arguments point to: these are read first, since the room in the
  * ring depends on the strings' lengths. */
-static __noinline int ww_emit_slow(const volatile struct ww_sc_layout *l, struct ww_sc_args *a)
+__noinline int ww_emit_slow(u32 index, u32 exit, struct ww_sc_args *a)
 {
+	const volatile struct ww_sc_layout *l = &ww_sc_entry[index & (WW_SC_TABLE - 1)];
 	char text[2 * STR_BYTES];
 	u64 v[WW_SC_FIELDS] = {};
 	u32 len0 = 1, len1 = 1, k = 0, off = 0;
 	struct ww_slot s;
 	u8 *p;
 
-	if (!l || !a)
+	if (!a)
 		return 0;
+	if (exit)
+		l = &ww_sc_exit[index & (WW_SC_TABLE - 1)];
 	text[0] = text[STR_BYTES] = 0;
 #pragma unroll
 	for (u32 i = 0; i < WW_SC_FIELDS; i++) {
@@ -81,7 +84,8 @@ static __noinline int ww_emit_slow(const volatile struct ww_sc_layout *l, struct
 
 /* All fields are integers: packed into words without a branch on their sizes (of which the verifier would try
  * all combinations), then stored. */
-static __always_inline void ww_emit_call(const volatile struct ww_sc_layout *l, struct ww_sc_args *a)
+static __always_inline void ww_emit_call(const volatile struct ww_sc_layout *l, u32 index, u32 exit,
+					 struct ww_sc_args *a)
 {
 	u64 words[WW_SC_FIELDS + 1];
 	u32 bytes = l->fixed, off = 0;
@@ -89,7 +93,7 @@ static __always_inline void ww_emit_call(const volatile struct ww_sc_layout *l, 
 	u8 *p;
 
 	if (l->slow) {
-		ww_emit_slow(l, a);
+		ww_emit_slow(index, exit, a);
 		return;
 	}
 #pragma unroll
@@ -134,11 +138,6 @@ static __always_inline void ww_emit_call(const volatile struct ww_sc_layout *l, 
 	ww_commit(&s);
 }
 
-static __always_inline u32 ww_sc_index(struct ww_call *c)
-{
-	return ((c->abi == ABI_I386 ? 512 : 0) | (c->nr & 511)) & (WW_SC_TABLE - 1);
-}
-
 /* The switch has looked it up for us: a hash look-up for each call would cost more than its event. */
 static __always_inline bool ww_wanted(void)
 {
@@ -164,7 +163,7 @@ int BPF_PROG(ww_sys_enter, struct pt_regs *regs, long nr)
 	for (int i = 0; i < 6; i++)
 		a.v[i] = c.arg[i];
 	if (l->id && c.nr >= 0 && c.nr < 512) {
-		ww_emit_call(l, &a);
+		ww_emit_call(l, ww_sc_index(&c), 0, &a);
 		return 0;
 	}
 	p = ww_reserve(&s, WW_EV_WHYWAIT_SYSCALL_ENTRY, 53);
@@ -196,8 +195,11 @@ int BPF_PROG(ww_sys_exit, struct pt_regs *regs, long ret)
 	for (int i = 0; i < 6; i++)
 		a.v[i] = c.arg[i];
 	a.v[6] = ret;
+	u32 fc = ww_fd_call(&c);
+	if (fc & ~WW_FC_FIRST)
+		ww_emit_fds(&c, ret, fc);
 	if (l->id && c.nr >= 0 && c.nr < 512) {
-		ww_emit_call(l, &a);
+		ww_emit_call(l, ww_sc_index(&c), 1, &a);
 		return 0;
 	}
 	p = ww_reserve(&s, WW_EV_WHYWAIT_SYSCALL_EXIT, 13);

@@ -17,8 +17,8 @@ const volatile bool ww_all_syscalls;
 const volatile bool ww_light;
 const volatile bool ww_stacks;
 const volatile __u32 ww_own_tgid; /* the recorder's system calls are not recorded */
-/* By abi << 9 | nr: the first argument is a descriptor. */
-const volatile __u8 ww_fd_first[WW_SC_TABLE];
+/* By abi << 9 | nr: what the call does with descriptors, WW_FC_* of wire.h. */
+const volatile __u16 ww_fd_calls[WW_SC_TABLE];
 
 static __always_inline bool ww_in_tree(u32 tgid)
 {
@@ -43,6 +43,21 @@ static __always_inline bool ww_current_call(struct task_struct *t, struct ww_cal
 	c->nr = ww_regs_nr(r);
 	ww_call_args(c, r, t);
 	return true;
+}
+
+static __always_inline u32 ww_sc_index(struct ww_call *c)
+{
+	u32 i = (c->abi == ABI_I386 ? 512 : 0) | (c->nr & 511);
+
+	/* The compiler knows the bound and drops the mask; verifiers before 6.13 do not know it once the
+	 * value was on the stack. */
+	asm volatile("" : "+r"(i));
+	return i & (WW_SC_TABLE - 1);
+}
+
+static __always_inline u32 ww_fd_call(struct ww_call *c)
+{
+	return c->nr >= 0 && c->nr < 512 ? ww_fd_calls[ww_sc_index(c)] : 0;
 }
 
 #endif

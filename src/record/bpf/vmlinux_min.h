@@ -101,8 +101,14 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+
 struct cfs_rq {
-	int throttled;
+	int throttle_count;
 };
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
@@ -174,6 +180,68 @@ struct request {
 
 struct work_struct {
 	void *func;
+};
+
+struct in6_addr {
+	u8 bytes[16];
+};
+struct sock_common {
+	u32 skc_daddr, skc_rcv_saddr;
+	u16 skc_dport, skc_num;
+	unsigned short skc_family;
+	unsigned char skc_state;
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
+};
+struct socket;
+struct sock {
+	struct sock_common __sk_common;
+	struct socket *sk_socket;
+	u16 sk_protocol, sk_type;
+};
+struct unix_sock {
+	struct sock sk;
+	struct sock *peer;
+};
+struct socket {
+	struct sock *sk;
+};
+struct socket_alloc {
+	struct socket socket;
+	struct inode vfs_inode;
+};
+struct net_device {
+	char name[16];
+};
+struct sk_buff {
+	struct net_device *dev;
+	struct sock *sk;
+	unsigned int len;
+	u16 protocol, network_header;
+	unsigned char *head, *data;
+};
+
+struct kernel_siginfo {
+	int si_signo, si_errno, si_code;
+};
+struct sigaction {
+	void *sa_handler;
+	unsigned long sa_flags;
+};
+struct k_sigaction {
+	struct sigaction sa;
+};
+
+struct io_cqe {
+	u64 user_data;
+};
+struct io_kiocb {
+	u8 opcode;
+	struct io_cqe cqe;
+	void *ctx;
+};
+struct io_uring_cqe {
+	u64 user_data;
+	s32 res;
 };
 
 #pragma clang attribute pop

@@ -76,7 +76,7 @@ struct ww_ring_ctl {
 	ww_u64 last_ts_ns; /* at or below the last event's stamp */
 	ww_u64 lost;
 	ww_u32 in_tree;    /* the task on this CPU belongs to the target's tree */
-	ww_u32 pad0;
+	ww_s32 irq_depth;  /* handlers and softirqs that are running on this CPU */
 	ww_u64 pad1[4];
 	ww_u64 read_n;     /* the reader's: sub-buffers below this number are free */
 	ww_u64 pad2[7];
@@ -106,5 +106,20 @@ struct ww_sc_layout {
 	struct ww_sc_field f[WW_SC_FIELDS];
 };
 WW_STATIC_ASSERT(sizeof(struct ww_sc_layout) == 40);
+
+/* What a system call does with descriptors. */
+enum ww_fd_call {
+	WW_FC_FIRST = 1,    /* its first argument is one */
+	WW_FC_NEW = 2,      /* returns a new one */
+	WW_FC_PAIR0 = 4,    /* two new ones, where argument 0 points */
+	WW_FC_PAIR3 = 8,    /* the same, argument 3 */
+	WW_FC_CLOSE = 16,   /* closes its first argument */
+	WW_FC_SOCK = 32,    /* gives addresses to its first argument's socket */
+	WW_FC_FCNTL = 64,   /* WW_FC_NEW when it duplicates */
+	WW_FC_POLL = 128,
+	WW_FC_SELECT = 256,
+	WW_FC_EPOLL_WAIT = 512,
+	WW_FC_EPOLL_CTL = 1024,
+};
 
 #endif

@@ -1,0 +1,170 @@
+/* fd.bpf.h - at the exit of calls that make, close or wait for descriptors. */
+#ifndef WW_FD_BPF_H
+#define WW_FD_BPF_H
+
+#include "file.bpf.h"
+
+/* whywait_fd: pid fd kind dev ino */
+__noinline int ww_emit_fd(u32 fd, u32 closed)
+{
+	struct ww_file f = {};
+	struct ww_slot s;
+	u8 *p;
+
+	if (!closed)
+		ww_file_of_fd(fd, &f);
+	p = ww_reserve(&s, WW_EV_WHYWAIT_FD, 21);
+	if (!p)
+		return 0;
+	ww_put32(p, 0, bpf_get_current_pid_tgid() >> 32);
+	ww_put32(p, 4, fd);
+	ww_put8(p, 8, f.kind);
+	ww_put32(p, 9, f.dev);
+	ww_put64(p, 13, f.ino);
+	ww_commit(&s);
+	return 0;
+}
+
+/* whywait_ready: tid nr fd revents data */
+static __always_inline void ww_emit_ready(u32 tid, s32 nr, s32 fd, u32 revents, u64 data)
+{
+	struct ww_slot s;
+	u8 *p = ww_reserve(&s, WW_EV_WHYWAIT_READY, 24);
+
+	if (!p)
+		return;
+	ww_put32(p, 0, tid);
+	ww_put32(p, 4, nr);
+	ww_put32(p, 8, fd);
+	ww_put32(p, 12, revents);
+	ww_put64(p, 16, data);
+	ww_commit(&s);
+}
+
+struct pollfd {
+	s32 fd;
+	s16 events, revents;
+};
+
+/* Of the first 32; counting what was found would cost the verifier a state for each count. */
+__noinline int ww_ready_poll(struct ww_call *c, u32 tid)
+{
+	if (!c)
+		return 0;
+	for (u32 i = 0; i < 32; i++) {
+		struct pollfd p = {};
+
+		if (i >= c->arg[1])
+			break;
+		if (bpf_probe_read_user(&p, sizeof(p), (void *)(c->arg[0] + 8 * i)))
+			break;
+		if (!p.revents)
+			continue;
+		ww_emit_ready(tid, c->nr, p.fd, (u16)p.revents, 0);
+	}
+	return 0;
+}
+
+/* The first descriptor of each 32 in the sets; the first 256 of them. */
+__noinline int ww_ready_select(struct ww_call *c, u32 tid)
+{
+	if (!c)
+		return 0;
+	for (u32 i = 0; i < 16; i++) {
+		u64 set = i < 8 ? c->arg[1] : c->arg[2];
+		u32 bits = 0, n = 0;
+
+		if (!set || (i & 7) * 32 >= c->arg[0])
+			continue;
+		if (bpf_probe_read_user(&bits, 4, (void *)(set + 4 * (i & 7))) || !bits)
+			continue;
+		bits &= -bits;
+		n = !!(bits & 0xaaaaaaaa) | !!(bits & 0xcccccccc) << 1 | !!(bits & 0xf0f0f0f0) << 2 |
+		    !!(bits & 0xff00ff00) << 3 | !!(bits & 0xffff0000) << 4;
+		ww_emit_ready(tid, c->nr, (i & 7) * 32 + n, i < 8 ? 1 : 4, 0); /* POLLIN, POLLOUT */
+	}
+	return 0;
+}
+
+#if defined(__TARGET_ARCH_x86)
+#define EPOLL_EVENT_BYTES 12
+#define EPOLL_DATA_AT     4
+#else
+#define EPOLL_EVENT_BYTES 16
+#define EPOLL_DATA_AT     8
+#endif
+
+__noinline int ww_ready_epoll(struct ww_call *c, u32 tid, long ret)
+{
+	if (!c)
+		return 0;
+	for (u32 i = 0; i < 8; i++) {
+		u64 at = c->arg[1] + i * EPOLL_EVENT_BYTES, data = 0;
+		u32 events = 0;
+
+		if (i >= ret)
+			break;
+		bpf_probe_read_user(&events, 4, (void *)at);
+		bpf_probe_read_user(&data, 8, (void *)(at + EPOLL_DATA_AT));
+		ww_emit_ready(tid, c->nr, -1, events, data);
+	}
+	return 0;
+}
+
+/* whywait_epoll: pid epfd fd op data */
+static __always_inline void ww_emit_epoll(u32 pid, struct ww_call *c)
+{
+	struct ww_slot s;
+	u64 data = 0;
+	u8 *p;
+
+	if (c->arg[3])
+		bpf_probe_read_user(&data, 8, (void *)(c->arg[3] + EPOLL_DATA_AT));
+	p = ww_reserve(&s, WW_EV_WHYWAIT_EPOLL, 24);
+	if (!p)
+		return;
+	ww_put32(p, 0, pid);
+	ww_put32(p, 4, c->arg[0]);
+	ww_put32(p, 8, c->arg[2]);
+	ww_put32(p, 12, c->arg[1]);
+	ww_put64(p, 16, data);
+	ww_commit(&s);
+}
+
+__noinline int ww_emit_fds(struct ww_call *c, long ret, u32 fc)
+{
+	if (!c || ret < 0)
+		return 0;
+	struct task_struct *t = bpf_get_current_task_btf();
+	u32 tid = t->pid;
+
+	if (fc & WW_FC_FCNTL && (c->arg[1] == 0 || c->arg[1] == 1030)) /* F_DUPFD, F_DUPFD_CLOEXEC */
+		fc |= WW_FC_NEW;
+	if (fc & WW_FC_NEW)
+		ww_emit_fd(ret, 0);
+	else if (fc & WW_FC_CLOSE)
+		ww_emit_fd(c->arg[0], 1);
+	else if (fc & (WW_FC_PAIR0 | WW_FC_PAIR3)) {
+		u32 two[2] = {};
+
+		if (bpf_probe_read_user(two, 8, (void *)(fc & WW_FC_PAIR0 ? c->arg[0] : c->arg[3])))
+			return 0;
+		ww_emit_fd(two[0], 0);
+		ww_emit_fd(two[1], 0);
+	} else if (fc & WW_FC_SOCK) {
+		struct ww_file f = {};
+
+		ww_file_of_fd(c->arg[0], &f);
+	} else if (fc & WW_FC_EPOLL_CTL) {
+		ww_emit_epoll(t->tgid, c);
+	} else if (ret > 0 && fc & WW_FC_POLL) {
+		ww_ready_poll(c, tid);
+	} else if (ret > 0 && fc & WW_FC_SELECT) {
+		ww_ready_select(c, tid);
+	} else if (ret > 0 && fc & WW_FC_EPOLL_WAIT) {
+		ww_ready_epoll(c, tid, ret);
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,312 @@
+/* file.bpf.h - what a descriptor names: its kind, device and inode, its path, its addresses. */
+#ifndef WW_FILE_BPF_H
+#define WW_FILE_BPF_H
+
+#include "task.bpf.h"
+
+#include <bpf/bpf_endian.h>
+
+/* enum ww_file_kind of src/facts/facts.h; a test holds them together. */
+enum { FK_UNKNOWN, FK_REG, FK_DIR, FK_CHR, FK_BLK, FK_PIPE, FK_FIFO, FK_SOCK_UNIX, FK_SOCK_TCP, FK_SOCK_UDP,
+       FK_SOCK_NETLINK, FK_SOCK_VSOCK, FK_SOCK_OTHER, FK_EVENTFD, FK_EPOLL, FK_TIMERFD, FK_SIGNALFD,
+       FK_INOTIFY, FK_PIDFD, FK_IO_URING, FK_TTY, FK_ANON_OTHER };
+
+#define MAGIC_PIPEFS 0x50495045
+#define MAGIC_ANON   0x09041934
+#define MAGIC_PIDFS  0x50494446
+#define NAME_BYTES   512
+
+struct ww_file {
+	u8 kind;
+	u32 dev;
+	u64 ino;
+	struct file *file;
+	struct sock *sk;
+};
+
+struct ww_file_key {
+	u64 ino;
+	u32 dev, pad;
+};
+
+/* Files that have been named; the value is what the name came from, so that a reused inode is named anew. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct ww_file_key);
+	__type(value, u64);
+} ww_named SEC(".maps");
+
+struct ww_name {
+	char text[NAME_BYTES + 128];
+};
+/* One is enough: names are made by programs that run with preemption off, and not by interrupts'. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ww_name);
+} ww_name_room SEC(".maps");
+
+static __always_inline u8 ww_sock_kind(struct sock *sk)
+{
+	u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+
+	switch (family) {
+	case 1:
+		return FK_SOCK_UNIX;
+	case 2:
+	case 10: {
+		u16 proto = BPF_CORE_READ(sk, sk_protocol);
+		return proto == 6 ? FK_SOCK_TCP : proto == 17 ? FK_SOCK_UDP : FK_SOCK_OTHER;
+	}
+	case 16:
+		return FK_SOCK_NETLINK;
+	case 40:
+		return FK_SOCK_VSOCK;
+	}
+	return FK_SOCK_OTHER;
+}
+
+/* By the name that the kernel gives them: "[eventfd]", "inotify" ... */
+static __always_inline u8 ww_anon_kind(struct file *file)
+{
+	u64 n = 0;
+	const unsigned char *name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
+
+	bpf_probe_read_kernel_str(&n, sizeof(n), name);
+	if ((u8)n == '[')
+		n >>= 8;
+	u8 second = n >> 8, third = n >> 16;
+	switch ((u8)n) {
+	case 'e':
+		return third == 'e' ? FK_EVENTFD : third == 'o' ? FK_EPOLL : FK_ANON_OTHER;
+	case 't':
+		return FK_TIMERFD;
+	case 's':
+		return FK_SIGNALFD;
+	case 'i':
+		return second == 'n' ? FK_INOTIFY : FK_IO_URING;
+	case 'p':
+		return second == 'i' ? FK_PIDFD : FK_ANON_OTHER;
+	}
+	return FK_ANON_OTHER;
+}
+
+__noinline int ww_file_fill(u64 at, struct ww_file *f)
+{
+	struct file *file = (void *)at;
+
+	if (!file || !f)
+		return 0;
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	u32 mode = BPF_CORE_READ(inode, i_mode);
+	unsigned long magic = BPF_CORE_READ(inode, i_sb, s_magic);
+
+	f->file = file;
+	f->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	f->ino = BPF_CORE_READ(inode, i_ino);
+	if (magic == MAGIC_ANON) {
+		/* They all share one inode: what is behind the file tells them apart. */
+		f->kind = ww_anon_kind(file);
+		f->ino = (u64)BPF_CORE_READ(file, private_data);
+		return 0;
+	}
+	if (magic == MAGIC_PIDFS) {
+		f->kind = FK_PIDFD;
+		return 0;
+	}
+	switch (mode >> 12) {
+	case 8:
+		f->kind = FK_REG;
+		break;
+	case 4:
+		f->kind = FK_DIR;
+		break;
+	case 2: {
+		u32 major = BPF_CORE_READ(inode, i_rdev) >> 20;
+		f->kind = major == 4 || major == 5 || (major >= 136 && major < 144) ? FK_TTY : FK_CHR;
+		break;
+	}
+	case 6:
+		f->kind = FK_BLK;
+		break;
+	case 1:
+		f->kind = magic == MAGIC_PIPEFS ? FK_PIPE : FK_FIFO;
+		break;
+	case 12: {
+		struct socket *so = BPF_CORE_READ(file, private_data);
+		f->sk = BPF_CORE_READ(so, sk);
+		f->kind = f->sk ? ww_sock_kind(f->sk) : FK_SOCK_OTHER;
+		break;
+	}
+	}
+	return 0;
+}
+
+/* The path, from its end backwards, over mounts, at most 12 components; what does not fit is left out at
+ * the front, and then the path does not begin with "/". Returns where in room->text it begins. */
+__noinline int ww_path(u64 at)
+{
+	struct file *file = (void *)at;
+	u32 pos = NAME_BYTES, zero = 0;
+	struct ww_name *room = bpf_map_lookup_elem(&ww_name_room, &zero);
+
+	if (!file || !room)
+		return pos;
+	struct dentry *d = BPF_CORE_READ(file, f_path.dentry);
+	struct vfsmount *vm = BPF_CORE_READ(file, f_path.mnt);
+	struct mount *m = (void *)vm - bpf_core_field_offset(struct mount, mnt);
+
+	room->text[NAME_BYTES] = 0;
+	for (int i = 0; i < 12; i++) {
+		struct dentry *up = BPF_CORE_READ(d, d_parent);
+
+		if (d == up || d == BPF_CORE_READ(m, mnt.mnt_root)) {
+			struct mount *over = BPF_CORE_READ(m, mnt_parent);
+
+			if (over == m || !over)
+				return pos; /* the root of all */
+			d = BPF_CORE_READ(m, mnt_mountpoint);
+			m = over;
+			continue;
+		}
+		const unsigned char *name = BPF_CORE_READ(d, d_name.name);
+		u32 len = BPF_CORE_READ(d, d_name.len);
+
+		if (len > 100)
+			len = 100;
+		if (pos < len + 1)
+			break;
+		pos -= len + 1;
+		pos &= NAME_BYTES - 1;
+		room->text[pos] = '/';
+		bpf_probe_read_kernel(room->text + pos + 1, len & 127, name);
+		d = up;
+	}
+	return pos + 1;
+}
+
+/* whywait_file: kind dev ino name */
+__noinline int ww_emit_file(struct ww_file *f)
+{
+	u32 zero = 0;
+
+	if (!f)
+		return 0;
+	struct ww_name *room = bpf_map_lookup_elem(&ww_name_room, &zero);
+	if (!room)
+		return 0;
+	u32 at = ww_path((u64)f->file);
+	u32 len = NAME_BYTES - at;
+	struct ww_slot s;
+
+	if (len > NAME_BYTES)
+		len = 0;
+	u8 *p = ww_reserve(&s, WW_EV_WHYWAIT_FILE, 13 + len + 1);
+	if (!p)
+		return 0;
+	ww_put8(p, 0, f->kind);
+	ww_put32(p, 1, f->dev);
+	ww_put64(p, 5, f->ino);
+	bpf_probe_read_kernel(p + 13, len & (2 * NAME_BYTES - 1), room->text + (at & (NAME_BYTES - 1)));
+	ww_put8(p, 13 + (len & (2 * NAME_BYTES - 1)), 0);
+	ww_commit(&s);
+	return 0;
+}
+
+static __always_inline u64 ww_socket_ino(struct socket *so)
+{
+	struct socket_alloc *sa = (void *)so;
+
+	return so ? BPF_CORE_READ(sa, vfs_inode.i_ino) : 0;
+}
+
+/* whywait_sock: ino family type proto sport dport saddr[16] daddr[16] peer_ino */
+__noinline int ww_emit_sock(u64 at, u64 ino)
+{
+	struct sock *sk = (void *)at;
+	struct ww_slot s;
+
+	if (!sk)
+		return 0;
+	u8 *p = ww_reserve(&s, WW_EV_WHYWAIT_SOCK, 56);
+	if (!p)
+		return 0;
+	u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	u64 peer_ino = 0;
+
+	ww_put64(p, 0, ino);
+	ww_put16(p, 8, family);
+	ww_put8(p, 10, BPF_CORE_READ(sk, sk_type));
+	ww_put8(p, 11, BPF_CORE_READ(sk, sk_protocol));
+	ww_put32(p, 12, 0);
+	for (int i = 0; i < 4; i++)
+		ww_put64(p, 16 + 8 * i, 0);
+	if (family == 2 || family == 10) {
+		ww_put16(p, 12, BPF_CORE_READ(sk, __sk_common.skc_num));
+		ww_put16(p, 14, bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport)));
+	}
+	if (family == 2) {
+		ww_put32(p, 16, BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr));
+		ww_put32(p, 32, BPF_CORE_READ(sk, __sk_common.skc_daddr));
+	} else if (family == 10) {
+		bpf_core_read(p + 16, 16, &sk->__sk_common.skc_v6_rcv_saddr);
+		bpf_core_read(p + 32, 16, &sk->__sk_common.skc_v6_daddr);
+	} else if (family == 1) {
+		struct unix_sock *u = (void *)sk;
+		struct sock *peer = BPF_CORE_READ(u, peer);
+		if (peer)
+			peer_ino = ww_socket_ino(BPF_CORE_READ(peer, sk_socket));
+	}
+	ww_put64(p, 48, peer_ino);
+	ww_commit(&s);
+	return 0;
+}
+
+/* Names the file or socket the first time that it is met, and when it has become another one. */
+__noinline int ww_name_once(struct ww_file *f)
+{
+	if (!f)
+		return 0;
+	struct ww_file_key key = {.ino = f->ino, .dev = f->dev};
+	struct file *file = f->file; /* BPF_CORE_READ would look for our own struct in the kernel */
+	struct sock *sk = f->sk;
+	u64 now = (u64)BPF_CORE_READ(file, f_path.dentry), *was;
+
+	if (sk)
+		now = (u64)sk ^ ((u64)BPF_CORE_READ(sk, __sk_common.skc_num) << 48) ^
+		      ((u64)BPF_CORE_READ(sk, __sk_common.skc_dport) << 32);
+	was = bpf_map_lookup_elem(&ww_named, &key);
+	if (was && *was == now)
+		return 0;
+	bpf_map_update_elem(&ww_named, &key, &now, BPF_ANY);
+	if (sk)
+		return ww_emit_sock((u64)sk, f->ino);
+	if (f->kind != FK_PIPE)
+		return ww_emit_file(f);
+	return 0;
+}
+
+/* Fills f from the current task's descriptor, and names it. */
+__noinline int ww_file_of_fd(u64 fd, struct ww_file *f)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+
+	if (!f)
+		return 0;
+	struct fdtable *fdt = BPF_CORE_READ(t, files, fdt);
+	struct file **fds, *file = NULL;
+
+	if (!fdt || (u32)fd >= BPF_CORE_READ(fdt, max_fds))
+		return 0;
+	fds = BPF_CORE_READ(fdt, fd);
+	bpf_probe_read_kernel(&file, sizeof(file), fds + (u32)fd);
+	if (!file)
+		return 0;
+	ww_file_fill((u64)file, f);
+	ww_name_once(f);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,107 @@
+/* mm.bpf.h - page faults of the target's tree: their beginning, and from the software events their end. */
+#ifndef WW_MM_BPF_H
+#define WW_MM_BPF_H
+
+#include "file.bpf.h"
+
+static __always_inline void ww_emit_fault(u32 id, u64 address, struct pt_regs *regs, u64 code)
+{
+	struct ww_slot s;
+	u8 *p;
+
+	if (!ww_this_cpu()->in_tree)
+		return;
+	p = ww_reserve(&s, id, 17);
+	if (!p)
+		return;
+	ww_put64(p, 0, address);
+#if defined(__TARGET_ARCH_x86)
+	ww_put64(p, 8, regs->ip);
+#else
+	ww_put64(p, 8, regs->pc);
+#endif
+	ww_put8(p, 16, code);
+	ww_commit(&s);
+}
+
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(ww_page_fault_user, unsigned long address, struct pt_regs *regs, unsigned long code)
+{
+	ww_emit_fault(WW_EV_X86_EXCEPTIONS_PAGE_FAULT_USER, address, regs, code);
+	return 0;
+}
+
+SEC("tp_btf/page_fault_kernel")
+int BPF_PROG(ww_page_fault_kernel, unsigned long address, struct pt_regs *regs, unsigned long code)
+{
+	ww_emit_fault(WW_EV_X86_EXCEPTIONS_PAGE_FAULT_KERNEL, address, regs, code);
+	return 0;
+}
+
+/* The part of struct bpf_perf_event_data that we read; its registers are the user's view of pt_regs. */
+struct ww_perf_data {
+#if defined(__TARGET_ARCH_x86)
+	u64 regs[21];
+#else
+	u64 regs[34];
+#endif
+	u64 sample_period;
+	u64 addr;
+};
+
+struct ww_fault_at {
+	struct ww_file f;
+	u64 address, offset;
+};
+
+static long ww_fault_vma(struct task_struct *t, struct vm_area_struct *vma, void *data)
+{
+	struct ww_fault_at *at = data;
+	struct file *file = BPF_CORE_READ(vma, vm_file);
+
+	if (!file)
+		return 0;
+	at->offset = at->address - BPF_CORE_READ(vma, vm_start) + (BPF_CORE_READ(vma, vm_pgoff) << 12);
+	ww_file_fill((u64)file, &at->f);
+	return 0;
+}
+
+/* whywait_fault_end: tid address major dev ino offset */
+static __always_inline int ww_emit_fault_end(struct ww_perf_data *ctx, u32 major)
+{
+	struct ww_fault_at at = {.address = ctx->addr};
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct ww_slot s;
+	u8 *p;
+
+	if (!ww_this_cpu()->in_tree)
+		return 0;
+	bpf_find_vma(t, at.address, ww_fault_vma, &at, 0);
+	if (at.f.file)
+		ww_name_once(&at.f);
+	p = ww_reserve(&s, WW_EV_WHYWAIT_FAULT_END, 33);
+	if (!p)
+		return 0;
+	ww_put32(p, 0, t->pid);
+	ww_put64(p, 4, at.address);
+	ww_put8(p, 12, major);
+	ww_put32(p, 13, at.f.dev);
+	ww_put64(p, 17, at.f.ino);
+	ww_put64(p, 25, at.offset);
+	ww_commit(&s);
+	return 0;
+}
+
+SEC("perf_event")
+int ww_fault_minor(struct ww_perf_data *ctx)
+{
+	return ww_emit_fault_end(ctx, 0);
+}
+
+SEC("perf_event")
+int ww_fault_major(struct ww_perf_data *ctx)
+{
+	return ww_emit_fault_end(ctx, 1);
+}
+
+#endif
