@@ -69,14 +69,15 @@ static void set_submitter(struct ww_model *m, uint32_t row)
 	m->f->block_io.file[row] = submitter_file(m, t);
 }
 
-/* The row of the request in flight there, or a new one when that one was issued already and its
- * completion was never seen. */
+/* The row of the request in flight there. Issued again it was requeued (the device was full); only
+ * where events were lost meanwhile it may be another one. */
 static uint32_t in_flight(struct ww_model *m, const struct ww_event *ev)
 {
 	bool isnew;
 	uint64_t *i = ww_u64map_get(&m->block_open, key_of(ev), 0, &isnew);
 
-	if (isnew || m->f->block_io.issued_ts_ns[*i] >= 0)
+	int64_t issued = isnew ? -1 : m->f->block_io.issued_ts_ns[*i];
+	if (isnew || (issued >= 0 && m->last_gap_end > issued))
 		*i = new_request(m, ev);
 	return (uint32_t)*i;
 }

@@ -133,6 +133,17 @@ enum ww_context ww_cpu_context(const struct ww_cpu *c)
 	return WW_CX_IRQ;
 }
 
+void ww_cpu_lose(struct ww_model *m, int16_t cpu)
+{
+	if (cpu < 0 || (size_t)cpu >= m->cpus.n)
+		return;
+	struct ww_cpu *c = &m->cpus.v[cpu];
+	c->cur = WW_NONE;
+	c->depth = 0;
+	c->loose = c->trigger = (struct ww_done){0};
+	c->known_from = c->gap_from = m->now;
+}
+
 /* Events of one CPU were lost: who runs there and in what context is not known any more. */
 static void forget_cpu(struct ww_model *m, struct ww_cpu *c, int64_t from)
 {

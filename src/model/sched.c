@@ -41,8 +41,8 @@ static void resync(struct ww_model *m, struct ww_thr *prev)
 		ww_thr_state(m, old, m->now, WW_ST_UNKNOWN);
 		c->known_from = c->gap_from = m->now;
 	}
-	if (prev->cpu >= 0 && (size_t)prev->cpu < m->cpus.n)
-		m->cpus.v[prev->cpu].cur = WW_NONE;
+	if (prev->cpu != (int16_t)m->cpu_nr)
+		ww_cpu_lose(m, prev->cpu);
 	c->cur = prev->index;
 	c->run_start = c->known_from;
 	c->run_prio = -1;
@@ -119,8 +119,8 @@ static void enter_cpu(struct ww_model *m, struct ww_thr *t, const struct ww_even
 {
 	struct ww_cpu *c = m->cpu;
 
-	if (t->cpu >= 0 && t->cpu != (int16_t)m->cpu_nr && (size_t)t->cpu < m->cpus.n)
-		m->cpus.v[t->cpu].cur = WW_NONE; /* it left there in a gap */
+	if (t->cpu != (int16_t)m->cpu_nr)
+		ww_cpu_lose(m, t->cpu); /* it left there in a gap */
 	c->cur = t->index;
 	c->run_start = m->now;
 	c->run_prio = (int32_t)ww_v_int(ev, S_SW_PRIO, -1 - m->prio_base) + m->prio_base;
@@ -144,8 +144,8 @@ void ww_on_switch(struct ww_model *m, const struct ww_event *ev)
 	struct ww_thr *prev = thread_of(m, ww_v_int(ev, S_SW_PREV, -1));
 	struct ww_thr *next = thread_of(m, ww_v_int(ev, S_SW_NEXT, -1));
 
-	if (!prev || !next)
-		return;
+	if (!prev || !next || prev == next)
+		return; /* damaged: no switch goes to itself */
 	if (m->cpu->cur != prev->index)
 		resync(m, prev);
 	if (!prev->idle && ww_v_has(ev, S_SW_PREV_COMM))
@@ -154,8 +154,7 @@ void ww_on_switch(struct ww_model *m, const struct ww_event *ev)
 		ww_thr_set_comm(m, next, &ev->v[S_SW_NEXT_COMM]);
 	ww_cpu_drop_frames(m);
 	leave_cpu(m, prev, next, ww_v_int(ev, S_SW_STATE, 0));
-	if (prev != next)
-		enter_cpu(m, next, ev);
+	enter_cpu(m, next, ev);
 }
 
 static void queue_on(struct ww_model *m, struct ww_thr *t, int64_t cpu, uint32_t wakeup)

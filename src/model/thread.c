@@ -187,6 +187,8 @@ void ww_thr_end(struct ww_model *m, struct ww_thr *t, int64_t ts)
 {
 	if (t->dead)
 		return;
+	ww_cpu_lose(m, t->cpu);
+	t->cpu = -1;
 	ww_thr_state(m, t, ts, WW_ST_UNKNOWN);
 	m->f->thread.end_ts_ns[t->index] = WW_MAX(ts, t->st.start);
 	t->dead = true;
