@@ -47,6 +47,8 @@ static bool has_field(const struct ww_class *c, const char *name, size_t len)
 	const char *dot = memchr(name, '.', len);
 	size_t n = dot ? (size_t)(dot - name) : len;
 
+	if (n > 7 && !memcmp(name, "common_", 7))
+		return true; /* beside the payload; what has none gives WW_V_NONE */
 	for (uint32_t i = 0; i < c->nfields; i++)
 		if (strlen(c->field_names[i]) == n && !memcmp(c->field_names[i], name, n))
 			return true;

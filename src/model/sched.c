@@ -184,6 +184,7 @@ static void wake(struct ww_model *m, const struct ww_event *ev, bool waking)
 		return;
 	if (ww_v_has(ev, S_WK_COMM))
 		ww_thr_set_comm(m, t, &ev->v[S_WK_COMM]);
+	m->wake_flags = (int32_t)ww_v_int(ev, S_WK_FLAGS, -1);
 	uint32_t w = ww_wakeup_make(m, t, target, waking);
 	if (t->cpu >= 0) { /* still on its CPU: it will not block, or is just about to */
 		t->early_wakeup = w;
@@ -236,6 +237,7 @@ void ww_on_wakeup_new(struct ww_model *m, const struct ww_event *ev)
 
 	if (!t || t->cpu >= 0)
 		return;
+	m->wake_flags = (int32_t)ww_v_int(ev, S_WK_FLAGS, -1);
 	uint32_t w = ww_wakeup_make(m, t, target, true);
 	if (t->st.state != WW_ST_RUNQUEUE)
 		ww_thr_state(m, t, m->now, WW_ST_RUNQUEUE);

@@ -6,7 +6,7 @@
 #include "model/vocab.h"
 
 #define SWITCH_FIELDS "prev_tid|prev_pid next_tid|next_pid prev_state next_prio next_comm prev_comm"
-#define WAKE_FIELDS   "tid|pid target_cpu comm"
+#define WAKE_FIELDS   "tid|pid target_cpu comm common_flags"
 #define TIMER_FIELDS(addr) addr " function expires"
 #define RQ_FIELDS     "dev sector nr_sector bytes rwbs tid"
 #define IP4 "network_header.ipv4."

@@ -33,7 +33,7 @@ enum ww_kind {
 
 /* Slots, per kind; the order is that of the field lists in vocab.c. */
 enum { S_SW_PREV, S_SW_NEXT, S_SW_STATE, S_SW_PRIO, S_SW_NEXT_COMM, S_SW_PREV_COMM };
-enum { S_WK_TID, S_WK_CPU, S_WK_COMM };
+enum { S_WK_TID, S_WK_CPU, S_WK_COMM, S_WK_FLAGS };
 enum { S_FK_PARENT, S_FK_CHILD, S_FK_PID, S_FK_COMM, S_FK_NS, S_FK_VTIDS };
 enum { S_EX_FILE, S_EX_TID, S_EX_OLD };
 enum { S_IRQ_NR, S_IRQ_NAME };

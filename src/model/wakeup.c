@@ -82,6 +82,10 @@ static bool contexts_are_recorded(const struct ww_model *m)
 	return m->has_irq && m->has_softirq && (m->has_timers || m->has_vectors);
 }
 
+/* ftrace's common_flags: the context that the event itself was in (TRACE_FLAG_* in
+ * include/linux/trace_events.h). -1: the producer does not say. */
+#define IN_INTERRUPT (0x08 | 0x10 | 0x40) /* hard, soft, NMI */
+
 static void from_thread(struct ww_model *m, struct ww_thr *wakee, bool waking, struct ww_wakeup *w)
 {
 	struct ww_thr *cur = ww_thr_current(m);
@@ -94,7 +98,10 @@ static void from_thread(struct ww_model *m, struct ww_thr *wakee, bool waking, s
 		return; /* the idle thread wakes nobody: an interrupt that is not recorded */
 	/* sched_wakeup on the target's CPU may run there on behalf of another CPU's waker. */
 	bool direct = waking || (w->target_cpu != WW_NONE && w->target_cpu != m->cpu_nr);
-	if (!(direct && contexts_are_recorded(m)) && !calls_meet(m, cur, wakee))
+	bool says = m->wake_flags >= 0;
+	if (says && (m->wake_flags & IN_INTERRUPT))
+		return; /* an interrupt that is not recorded */
+	if (!(direct && (says || contexts_are_recorded(m))) && !calls_meet(m, cur, wakee))
 		return;
 	w->kind = WW_WK_THREAD;
 	w->waker = cur->index;
