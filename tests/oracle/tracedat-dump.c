@@ -1,4 +1,4 @@
-/* tracedat-dump FILE: every event of a trace.dat as a line of JSON, for tests/oracle/tracedat.py. It asks
+/* tracedat-dump FILE: every event of a trace.dat as a line of JSON, for tests/oracle/tracedat_traces.py. It asks
  * the reader and nothing above it, so that a difference is the reader's. */
 #include <stdio.h>
 
