@@ -260,6 +260,7 @@ static int skeleton_load(struct ww_recorder *rec, struct ww_err *err)
 	skel->rodata->ww_nsub = s->nsub;
 	skel->rodata->ww_overwrite = rec->opts.flight_bytes != 0;
 	skel->rodata->ww_all_syscalls = rec->opts.all_syscalls;
+	skel->rodata->ww_calls_only = rec->opts.syscalls_only;
 	skel->rodata->ww_light = rec->opts.light;
 	skel->rodata->ww_stacks = rec->opts.stacks;
 	skel->rodata->ww_own_tgid = (uint32_t)getpid();

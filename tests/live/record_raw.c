@@ -1,6 +1,6 @@
 /* record_raw.c - records with the recorder alone, no state dump: for tests of the rings and for bench.
  *
- * usage: record_raw DIR [-a] [-l] [-s] [-k STACKS] [-r RING_BYTES] [-b SUBBUF_BYTES] [-f FLIGHT_BYTES] -- CMD...
+ * usage: record_raw [-alsk] [-r RING_BYTES] [-b SUBBUF_BYTES] [-f FLIGHT_BYTES] DIR -- CMD...
  * Prints one line: events, bytes, packets, lost, misses. Its exit status is CMD's.
  */
 #include <stdio.h>

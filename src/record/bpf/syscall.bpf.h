@@ -143,6 +143,8 @@ static __always_inline bool ww_wanted(void)
 {
 	if (ww_all_syscalls)
 		return bpf_get_current_pid_tgid() >> 32 != ww_own_tgid;
+	if (ww_calls_only)
+		return ww_in_tree(bpf_get_current_pid_tgid() >> 32);
 	return ww_this_cpu()->in_tree;
 }
 
@@ -196,7 +198,7 @@ int BPF_PROG(ww_sys_exit, struct pt_regs *regs, long ret)
 		a.v[i] = c.arg[i];
 	a.v[6] = ret;
 	u32 fc = ww_fd_call(&c);
-	if (fc & ~WW_FC_FIRST)
+	if (!ww_calls_only && fc & ~WW_FC_FIRST)
 		ww_emit_fds(&c, ret, fc);
 	if (l->id && c.nr >= 0 && c.nr < 512) {
 		ww_emit_call(l, ww_sc_index(&c), 1, &a);

@@ -14,6 +14,7 @@ struct {
 } ww_targets SEC(".maps");
 
 const volatile bool ww_all_syscalls;
+const volatile bool ww_calls_only; /* no switch tells us whose the CPU is */
 const volatile bool ww_light;
 const volatile bool ww_stacks;
 const volatile __u32 ww_own_tgid; /* the recorder's system calls are not recorded */
