@@ -16,7 +16,7 @@ except ImportError:
 SRC = os.environ.get('WW_SRC') or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TRACES = os.environ.get('WW_TRACES') or os.path.join(SRC, '../shared/traces')
 WHYWAIT = sys.argv[1] if len(sys.argv) > 1 else os.environ.get('WHYWAIT') or os.path.join(os.environ.get('WW_BUILD') or os.path.join(SRC, 'build'), 'whywait')
-RANDOM = int(os.environ.get('WW_CTF_RANDOM', '200'))
+RANDOM = int(os.environ.get('WW_CTF_RANDOM', '60'))
 count = failed = 0
 
 
@@ -194,7 +194,7 @@ if not found:
     count += 1
     print('ok %d - shared traces # SKIP no traces in %s' % (count, TRACES))
 
-SLACK = 4
+SLACK = 16
 good = bad = crashed = seed = 0
 while good + bad < RANDOM and crashed < 3 * RANDOM:
     seed += 1

@@ -11,7 +11,7 @@ struct statement {
 /* False at the closing brace. Names of types are kept in the block's own scope. */
 static bool statement(struct tsdl *p, struct statement *s)
 {
-	*s = (struct statement){.key = ""};
+	*s = (struct statement){.key = "", .v.s = ""};
 	while (!p->failed && p->tok.kind != '}' && (tsdl_accept(p, ';') || tsdl_type_decl(p)))
 		;
 	if (p->failed || tsdl_accept(p, '}'))
