@@ -128,7 +128,7 @@ class Scenario:
         self.right += min(right, known)
         self.wrong += wrong
         self.unknown += max(unknown, 0)
-        if right > known * (2 - RIGHT) + EDGE_NS * 2:
+        if right > known * (2 - RIGHT) + BOOKS_NS:
             self.fail('a wait of %.3f ms is said to be %.3f ms' % (known / 1e6, right / 1e6))
 
     # ---- chains ----

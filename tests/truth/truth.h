@@ -228,7 +228,7 @@ static void T_books(struct t_books *b)
 		b->delay = T_run_delay();
 		b->vol = T_proc_field("/proc/thread-self/status", "\nvoluntary_ctxt_switches:", 0);
 		b->invol = T_proc_field("/proc/thread-self/status", "nonvoluntary_ctxt_switches:", 0);
-		b->majflt = T_proc_field("/proc/thread-self/stat", ")", 10);
+		b->majflt = T_proc_field("/proc/thread-self/stat", ")", 9);
 		b->run = T_clock(CLOCK_THREAD_CPUTIME_ID);
 		b->at = T_now();
 		vol = T_proc_field("/proc/thread-self/status", "\nvoluntary_ctxt_switches:", 0);
