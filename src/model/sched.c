@@ -29,6 +29,34 @@ static void end_run(struct ww_model *m, struct ww_thr *t, enum ww_run_end why, u
 		ww_run_push(m->f, &r);
 }
 
+/* A switch away from `old` was lost: what happened on this CPU since old came, and was taken for its
+ * doing, may be another thread's. Takes the name back; what only the context told stays. */
+static void disown(struct ww_model *m, const struct ww_thr *old)
+{
+	struct ww_facts *f = m->f;
+	int64_t since = m->cpu->run_start;
+
+	for (uint32_t w = f->wakeup.n; w-- > 0 && f->wakeup.ts_ns[w] >= since;) {
+		if (f->wakeup.cpu[w] != m->cpu_nr || f->wakeup.current_thread[w] != old->index)
+			continue;
+		f->wakeup.certainty[w] = WW_UNCERTAIN;
+		f->wakeup.current_thread[w] = f->wakeup.syscall[w] = WW_NONE;
+		if (f->wakeup.kind[w] != WW_WK_THREAD && f->wakeup.kind[w] != WW_WK_WORK)
+			continue;
+		f->wakeup.kind[w] = WW_WK_UNKNOWN;
+		f->wakeup.waker[w] = f->wakeup.fact[w] = WW_NONE;
+	}
+	for (uint32_t r = f->state.n; r-- > 0 && f->state.start_ts_ns[r] + f->state.dur_ns[r] >= since;) {
+		uint32_t w = f->state.wakeup[r];
+
+		if (f->state.other[r] == old->index && w != WW_NONE && f->wakeup.current_thread[w] == WW_NONE)
+			f->state.other[r] = WW_NONE;
+	}
+	for (size_t i = 0; i < m->armed.n; i++)
+		if (m->armed.v[i].by == old->index && m->armed.v[i].ts >= since)
+			m->armed.v[i].by = WW_NONE;
+}
+
 /* The switch says that prev ran here, and we did not know: it did since the CPU became known. */
 static void resync(struct ww_model *m, struct ww_thr *prev)
 {
@@ -36,6 +64,7 @@ static void resync(struct ww_model *m, struct ww_thr *prev)
 	struct ww_thr *old = ww_thr_current(m);
 
 	if (old) { /* two switches contradict each other: events are missing */
+		disown(m, old);
 		end_run(m, old, WW_RE_UNKNOWN, prev->index);
 		old->cpu = -1;
 		ww_thr_state(m, old, m->now, WW_ST_UNKNOWN);

@@ -347,8 +347,50 @@ static void test_block_event(void)
 	fake_free(k);
 }
 
+/* A switch was lost, and no loss was told: what seemed to be 20's doing is nobody's. */
+static void test_contradiction(void)
+{
+	struct fake *k = fake_new("lttng");
+	struct ww_facts f;
+
+	contexts(k);
+	fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 200, 0, "sched_switch", SW(10, 20, 1));
+	fake_event(k, 300, 0, "sched_waking", "tid=10 target_cpu=1");
+	fake_event(k, 400, 0, "sched_switch", SW(30, 0, 1));
+	run(k, NULL, &f);
+	ok(contiguous(&f), "states are contiguous");
+	is_str(nth(&f, 10, 2), "blocked/unknown/unknown/-1", "not woken by 20, which had left");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
+/* What is said of a dead thread's number does not make another thread. */
+static void test_dead(void)
+{
+	struct fake *k = fake_new("whywait");
+	struct ww_facts f;
+	uint32_t n = 0;
+
+	contexts(k);
+	fake_event(k, 90, 0, "whywait_target", "tid=10 pid=10 begin=1 status=0 comm='x' cmdline='x'");
+	fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 200, 0, "sched_switch", SW(10, 0, 0x10));
+	fake_event(k, 300, 0, "whywait_target", "tid=10 pid=10 begin=0 status=7 comm='x' cmdline='x'");
+	run(k, NULL, &f);
+	for (uint32_t t = 0; t < f.thread.n; t++)
+		n += f.thread.tid[t] == 10;
+	is_i64(n, 1, "one thread 10");
+	is_i64(f.target_status, 7, "the target's status, told after its end");
+	is_i64(f.target_end_ts_ns, 300, "the target's end");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
 int main(void)
 {
+	test_contradiction();
+	test_dead();
 	test_pipe_and_sleep();
 	test_without();
 	test_block();
