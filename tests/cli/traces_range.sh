@@ -1,0 +1,20 @@
+# --from and --to in their four kinds;
+# each line tells of the same thread, so that equal ranges must give equal answers
+T=$WW_TRACES/single/trace
+[ -d "$T" ] || { echo "no trace $T: set WW_TRACES"; exit 77; }
+json() { "$WHYWAIT" report --json -q --comm wl-sleep "$@" "$T" | /usr/bin/python3 -c '
+import json, sys
+j = json.load(sys.stdin)
+print(j["target"]["tid"], j["begin_ns"], j["wall_ns"], len(j["waits"]))'; }
+begin=$("$WHYWAIT" threads --json -q "$T" | /usr/bin/python3 -c '
+import json, sys
+print(min(r["begin_ns"] for r in json.load(sys.stdin)["rows"]))')
+a=$(json --from +210ms --to +240ms)
+b=$(json --from $((begin + 210000000)) --to $((begin + 240000000)))
+c=$(json --from "$(echo "$((begin + 210000000))" | sed 's/.........$/.&/')" --to +240ms)
+[ "$a" = "$b" ] && echo "relative and ns since the epoch agree"
+[ "$a" = "$c" ] && echo "relative and seconds since the epoch agree"
+echo "$a" | cut -d' ' -f1,3,4
+"$WHYWAIT" report -q --comm wl-sleep --from lttng_no_such_text "$T" 2>err
+echo "no such text: $?"
+json --from sched_switch >/dev/null && echo "text of an event: $?"
