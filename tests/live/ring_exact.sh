@@ -2,9 +2,10 @@
 # Losses are exact: the same run of known system calls, once in large rings and once in tiny ones, must give
 # received + lost + misses = produced, and babeltrace2 must read as many events as we say, without a warning,
 # and find the same number lost.
-# usage: ring_exact.sh RECORD_RAW CALLS_PROGRAM
+# usage: ring_exact.sh [RECORD_RAW CALLS_PROGRAM], by default those of $WW_BUILD
 set -eu
-raw=$1 calls=$2 n=300000
+build=${WW_BUILD:-build}
+raw=${1:-$build/tests/live/record-raw} calls=${2:-$build/tests/live/live-calls} n=300000
 [ "$(id -u)" = 0 ] || { echo "SKIP not root"; exit 77; }
 command -v babeltrace2 >/dev/null || { echo "SKIP no babeltrace2"; exit 77; }
 dir=$(mktemp -d)

@@ -6,7 +6,7 @@ strings; its text with all --show-*-events gives the side records, and the order
 are those of the shared traces and, where perf may record here, some that this test records itself: a
 software event with call chains, pipe mode, zstd, two events of one tracepoint's name. TAP.
 
-Usage: perfdata.py DUMP [FILE...]     DUMP is the built perfdata-dump
+Usage: perfdata.py [DUMP [FILE...]]   DUMP is the built perfdata-dump, by default that of $WW_BUILD
 """
 import glob
 import json
@@ -242,8 +242,9 @@ def record(tmp):
 
 
 def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
+    args = sys.argv[1:] or [os.path.join(os.environ.get('WW_BUILD', 'build'), 'tests/oracle/perfdata-dump')]
+    if not os.access(args[0], os.X_OK):
+        sys.exit(args[0] + ' is not a program\n' + __doc__)
     try:
         subprocess.run(['perf', '--version'], stdout=subprocess.PIPE, check=True)
     except (OSError, subprocess.CalledProcessError):
@@ -251,16 +252,16 @@ def main():
         sys.exit(77)
     failed = n = 0
     with tempfile.TemporaryDirectory() as tmp:
-        files = [(p, None) for p in sys.argv[2:]] or [(p, None) for p in sorted(
+        files = [(p, None) for p in args[1:]] or [(p, None) for p in sorted(
             glob.glob(os.path.join(TRACES, 'perf-*/perf.data')) +
             glob.glob(os.path.join(TRACES, 'variants/perf-*.data')))]
         if not files:
             print('# SKIP the shared traces: none in', TRACES)
-        more = record(tmp) if len(sys.argv) == 2 else ()
+        more = record(tmp) if len(args) == 1 else ()
         for source in (files, more):
             for path, want in source:
                 n += 1
-                why = check(sys.argv[1], path, tmp, want)
+                why = check(args[0], path, tmp, want)
                 failed += why is not None
                 print('%s %d - %s%s' % ('not ok' if why else 'ok', n, os.path.relpath(path, TRACES) if not want
                                         else os.path.basename(path), ': ' + why if why else ''), flush=True)

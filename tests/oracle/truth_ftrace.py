@@ -62,15 +62,12 @@ def observe(prog):
         os.rmdir(INSTANCE)
 
 
-n = failed = 0
-for prog in sorted(glob.glob(os.path.join(BUILD, 'tests/truth/truth-*'))):
-    name = os.path.basename(prog)[6:]
-    if not os.path.isfile(prog) or name in LEAVE_OUT or (sys.argv[1:] and name not in sys.argv[1:]):
-        continue
+def judge(prog):
+    """None when the program cannot run here, else (what is wrong, known ns, ns agreed, number of waits)."""
     text, seen = observe(prog)
     lines = [json.loads(l) for l in text.splitlines() if l.startswith('{')]
     if any(l['t'] == 'skip' for l in lines):
-        continue
+        return None
     bad, known, right = [], 0, 0
     waits = [l for l in lines if l['t'] == 'wait' and l['known'] > 20000]
     for w in waits:
@@ -88,11 +85,31 @@ for prog in sorted(glob.glob(os.path.join(BUILD, 'tests/truth/truth-*'))):
             bad.append('%s: known %.3f ms, ftrace says %.3f ms' % (w['cause'], w['known'] / 1e6, total / 1e6))
         if good < total * 0.98:
             bad.append('%s: woken by %s, ftrace says %s' % (w['cause'], w['waker'], sorted(who)))
+    if not waits:
+        bad.append('no wait is known')
+    if not any(l['t'] == 'end' for l in lines):
+        bad.append('it did not come to its end')
+    return bad, known, right, len(waits)
+
+
+n = failed = 0
+for prog in sorted(glob.glob(os.path.join(BUILD, 'tests/truth/truth-*'))):
+    name = os.path.basename(prog)[6:]
+    if not os.path.isfile(prog) or name in LEAVE_OUT or (sys.argv[1:] and name not in sys.argv[1:]):
+        continue
+    # A wait of a millisecond may be disturbed by others on the machine: what is false is so three times.
+    for attempt in range(3):
+        got = judge(prog)
+        if not got or not got[0]:
+            break
+        print('#   %s, try %d: %s' % (name, attempt + 1, got[0][0]))
+    if not got:
+        continue
+    bad, known, right, count = got
     n += 1
-    wrong = bad or not waits or not any(l['t'] == 'end' for l in lines)
-    failed += bool(wrong)
+    failed += bool(bad)
     print('%sok %d - %s: %.1f ms known in %d waits, ftrace agrees with %.1f %%' % (
-        'not ' if wrong else '', n, name, known / 1e6, len(waits), 100 * right / max(1, known)))
+        'not ' if bad else '', n, name, known / 1e6, count, 100 * right / max(1, known)))
     for b in bad[:4]:
         print('#   ' + b)
 print('1..%d' % n)

@@ -376,12 +376,18 @@ def main():
     print('# truth: seed %d; WW_SEED=%d repeats it' % (o.seed, o.seed))
     failed, begin = 0, time.time()
     for i, prog in enumerate(progs, 1):
-        s = Scenario(os.path.basename(prog)[6:])
-        why = None
-        try:
-            why = runnable(prog) or s.run(whywait, prog, o.seed * 64 + i, work)
-        except Exception as e:      # one scenario's trouble is not the others'
-            s.fail('%s: %s' % (type(e).__name__, str(e)[:300]))
+        # Only a difference from the kernel's own books, which bill a switch's own work by rules of theirs,
+        # is measured again, twice at most; a wrong or missing answer fails at once.
+        for attempt in range(3):
+            s = Scenario(os.path.basename(prog)[6:])
+            why = None
+            try:
+                why = runnable(prog) or s.run(whywait, prog, o.seed * 64 + i, work)
+            except Exception as e:      # one scenario's trouble is not the others'
+                s.fail('%s: %s' % (type(e).__name__, str(e)[:300]))
+            if not s.bad or not all(': kernel ' in b and ', report ' in b for b in s.bad):
+                break
+            print('# truth/%s, try %d: %s' % (s.name, attempt + 1, '; '.join(s.bad)[:300]))
         if why:
             print('ok %d - truth/%s # SKIP %s' % (i, s.name, why))
             continue
