@@ -71,17 +71,18 @@ def judge(prog):
     bad, known, right = [], 0, 0
     waits = [l for l in lines if l['t'] == 'wait' and l['known'] > 20000]
     for w in waits:
-        total = good = 0
+        total = good = blocks = 0
         who = set()
         for start, end, waker in seen.get(w['tid'], []):
             ns = max(0, min(end, w['end']) - max(start, w['start']))
             total += ns
             if ns:
+                blocks += 1
                 who.add(waker)
                 good += ns if not w['waker'] or waker == w['waker'] else 0
         known += w['known']
         right += min(good, w['known'])
-        if not w['known'] * 0.98 - EDGE <= total <= w['known'] * 1.02 + 20000:
+        if not w['known'] * 0.98 - EDGE * max(1, blocks) <= total <= w['known'] * 1.02 + 20000:
             bad.append('%s: known %.3f ms, ftrace says %.3f ms' % (w['cause'], w['known'] / 1e6, total / 1e6))
         if good < total * 0.98:
             bad.append('%s: woken by %s, ftrace says %s' % (w['cause'], w['waker'], sorted(who)))
