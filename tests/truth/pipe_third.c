@@ -40,8 +40,12 @@ static void writer(void)
 static void third(void)
 {
 	for (int i = 0; i < ROUNDS; i++) {
-		int64_t ns = T_rand(5 * MS, 20 * MS), t0 = T_now();
+		int64_t ns = T_rand(5 * MS, 20 * MS), t0;
 
+		/* The reader waits for what we do only from when the writer waits for us: let it get there, it
+		 * may have to queue for our CPU. */
+		T_sleep(3 * MS);
+		t0 = T_now();
 		if (T_rand(0, 1)) {
 			struct t_span s;
 
