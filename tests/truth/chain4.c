@@ -5,6 +5,9 @@
 enum { A, B, C, D };
 #define ROUNDS 5
 
+/* A waits for the others only from when each of them waits for its next: until then nothing is claimed. */
+#define SETTLE (4 * MS)
+
 /* Reads from `in`, then writes to `out` (-1: nothing). who = the writer of `in`. */
 static void relay(int me, int in, int out)
 {
@@ -18,7 +21,7 @@ static void relay(int me, int in, int out)
 		T_out(&s);
 		T_wait(&s, "pipe", "thread", me + 1, "read", "");
 		if (me != A)
-			T_chain(A, me, s.t0, s.t1, s.known, "blocked", "pipe");
+			T_chain(A, me, s.t0 + SETTLE, s.t1, s.known - SETTLE, "blocked", "pipe");
 		if (out >= 0)
 			T_TRY(write(T.sh->fd[out], "x", 1));
 	}
@@ -33,6 +36,7 @@ static void d(void)
 	for (int i = 0; i < ROUNDS; i++) {
 		struct t_span s;
 
+		T_sleep(SETTLE);
 		T_in(&s);
 		T_sleep(T_rand(8 * MS, 30 * MS));
 		T_out(&s);
