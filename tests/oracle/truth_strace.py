@@ -37,11 +37,8 @@ def calls(path):
     return out
 
 
-n = failed = 0
-for prog in sorted(glob.glob(os.path.join(BUILD, 'tests/truth/truth-*'))):
-    name = os.path.basename(prog)[6:]
-    if not os.path.isfile(prog) or name in LEAVE_OUT:
-        continue
+def judge(prog):
+    """None when the program cannot run here, else (what is wrong, number of waits)."""
     with tempfile.TemporaryDirectory() as d:
         log = os.path.join(d, 'strace')
         p = subprocess.run(['strace', '-f', '-ttt', '-T', '-o', log, prog, '%d' % (time.time_ns() & 0xffffff)],
@@ -49,7 +46,7 @@ for prog in sorted(glob.glob(os.path.join(BUILD, 'tests/truth/truth-*'))):
         seen = calls(log)
     lines = [json.loads(l) for l in p.stdout.decode().splitlines() if l.startswith('{')]
     if any(l['t'] == 'skip' for l in lines):
-        continue
+        return None
     waits = [l for l in lines if l['t'] == 'wait' and l['known'] > 1000000]
     bad = []
     for w in waits:
@@ -59,10 +56,28 @@ for prog in sorted(glob.glob(os.path.join(BUILD, 'tests/truth/truth-*'))):
         if not fit or total > w['known'] + EDGE:
             bad.append('%s %.3f ms known, strace says %.3f ms in %s' % (w['syscall'], w['known'] / 1e6, total / 1e6,
                                                                          [c[0] for c in fit]))
+    if not waits and os.path.basename(prog)[6:] not in ('fsync', 'odirect'):
+        bad.append('no wait is known')
+    return bad, len(waits)
+
+
+n = failed = 0
+for prog in sorted(glob.glob(os.path.join(BUILD, 'tests/truth/truth-*'))):
+    name = os.path.basename(prog)[6:]
+    if not os.path.isfile(prog) or name in LEAVE_OUT:
+        continue
+    # strace slows its tracee and may itself have to wait for a CPU: what is false is so three times.
+    for attempt in range(3):
+        got = judge(prog)
+        if not got or not got[0]:
+            break
+        print('#   %s, try %d: %s' % (name, attempt + 1, got[0][0]))
+    if not got:
+        continue
+    bad, count = got
     n += 1
-    wrong = bad or (not waits and name not in ('fsync', 'odirect'))
-    failed += bool(wrong)
-    print('%sok %d - %s: %d known waits are in the calls that strace sees' % ('not ' if wrong else '', n, name, len(waits)))
+    failed += bool(bad)
+    print('%sok %d - %s: %d known waits are in the calls that strace sees' % ('not ' if bad else '', n, name, count))
     for b in bad[:5]:
         print('#   ' + b)
 print('1..%d' % n)
