@@ -47,6 +47,24 @@ static int meta_write(const char *dir, const uint8_t uuid[16], struct ww_err *er
 	return r;
 }
 
+/* Until the child sleeps in its only blocking call: the recording then always begins at that call's
+ * return, and the same program makes the same number of events each time. */
+static void wait_asleep(pid_t pid)
+{
+	char path[64], state = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	for (int i = 0; i < 1000 && state != 'S'; i++) {
+		FILE *f = fopen(path, "r");
+
+		if (!f || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+			state = 0;
+		if (f)
+			fclose(f);
+		usleep(1000);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct ww_recorder_opts o = {0};
@@ -90,6 +108,7 @@ int main(int argc, char **argv)
 		_exit(127);
 	}
 	close(go[0]);
+	wait_asleep(pid);
 	if (ww_recorder_target_add(rec, pid, &err) || ww_recorder_start(rec, &err))
 		return die(&err);
 	if (write(go[1], "x", 1) != 1)
