@@ -24,7 +24,7 @@ static __always_inline u32 ww_rq_dev(struct request *rq)
 struct ww_call {
 	s32 nr;
 	u8 abi;
-	u64 arg[6];
+	u64 arg[8]; /* six arguments, the return value, zero: what a layout's `arg` names */
 };
 
 #if defined(__TARGET_ARCH_x86)

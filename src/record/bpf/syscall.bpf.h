@@ -11,52 +11,44 @@
 const volatile struct ww_sc_layout ww_sc_entry[WW_SC_TABLE] SEC(".rodata.entry");
 const volatile struct ww_sc_layout ww_sc_exit[WW_SC_TABLE] SEC(".rodata.exit");
 
-#define STR_BYTES 128 /* of a string's room on the stack; there may be two */
+/* Room on the stack for a call's first and second string: a program and what it calls have 512 bytes
+ * together before Linux 6.13. */
+#define STR_BYTES  128
+#define STR2_BYTES 64
 
-struct ww_sc_args {
-	u64 v[8]; /* six arguments, return value, zero */
-};
-
-/* A call with strings, or with bytes that its arguments point to: these are read first, since the room in the
- * ring depends on the strings' lengths. */
-__noinline int ww_emit_slow(u32 index, u32 exit, struct ww_sc_args *a)
+/* A call with strings, or with bytes that its arguments point to: the strings are read first, since the room
+ * in the ring depends on their lengths. */
+__noinline int ww_emit_slow(u32 index, u32 exit, struct ww_call *c)
 {
 	const volatile struct ww_sc_layout *l = &ww_sc_entry[index & (WW_SC_TABLE - 1)];
-	char text[2 * STR_BYTES];
-	u64 v[WW_SC_FIELDS] = {};
+	char text[STR_BYTES + STR2_BYTES];
 	u32 len0 = 1, len1 = 1, k = 0, off = 0;
 	struct ww_slot s;
 	u8 *p;
 
-	if (!a)
+	if (!c)
 		return 0;
 	if (exit)
 		l = &ww_sc_exit[index & (WW_SC_TABLE - 1)];
 	text[0] = text[STR_BYTES] = 0;
 #pragma unroll
 	for (u32 i = 0; i < WW_SC_FIELDS; i++) {
-		u64 arg = a->v[l->f[i].arg & 7];
+		u64 arg = c->arg[l->f[i].arg & 7];
 		u32 kind = l->f[i].kind;
 
 		if (i >= l->n)
 			break;
-		v[i] = arg;
-		if (kind == WW_SC_BYTES) {
-			v[i] = 0;
-			if (arg)
-				bpf_probe_read_user(&v[i], ((l->f[i].size - 1) & 7) + 1,
-						    (void *)(arg + l->f[i].off));
-		} else if (kind == WW_SC_STR && !k) {
+		if (kind == WW_SC_STR && !k) {
 			long n = bpf_probe_read_user_str(text, STR_BYTES, (void *)arg);
 			len0 = n > 0 ? n : 1;
 			k = 1;
 		} else if (kind == WW_SC_STR) {
-			long n = bpf_probe_read_user_str(text + STR_BYTES, STR_BYTES, (void *)arg);
+			long n = bpf_probe_read_user_str(text + STR_BYTES, STR2_BYTES, (void *)arg);
 			len1 = n > 0 ? n : 1;
 		}
 	}
 	len0 = ((len0 - 1) & (STR_BYTES - 1)) + 1;
-	len1 = ((len1 - 1) & (STR_BYTES - 1)) + 1;
+	len1 = ((len1 - 1) & (STR2_BYTES - 1)) + 1;
 	p = ww_reserve(&s, l->id, l->fixed + (l->strs ? len0 : 0) + (l->strs > 1 ? len1 : 0));
 	if (!p)
 		return 0;
@@ -66,8 +58,14 @@ __noinline int ww_emit_slow(u32 index, u32 exit, struct ww_sc_args *a)
 		if (i >= l->n)
 			break;
 		off &= 511;
-		if (l->f[i].kind != WW_SC_STR) {
-			bpf_probe_read_kernel(p + off, ((l->f[i].size - 1) & 7) + 1, &v[i]);
+		u64 *arg = &c->arg[l->f[i].arg & 7];
+		u32 size = ((l->f[i].size - 1) & 7) + 1;
+
+		if (l->f[i].kind == WW_SC_BYTES) { /* zeros when it cannot be read */
+			bpf_probe_read_user(p + off, size, (void *)(*arg + l->f[i].off));
+			off += l->f[i].size;
+		} else if (l->f[i].kind != WW_SC_STR) {
+			bpf_probe_read_kernel(p + off, size, arg);
 			off += l->f[i].size;
 		} else if (!k) {
 			bpf_probe_read_kernel(p + off, len0, text);
@@ -84,18 +82,19 @@ __noinline int ww_emit_slow(u32 index, u32 exit, struct ww_sc_args *a)
 
 /* All fields are integers: packed into words without a branch on their sizes (of which the verifier would try
  * all combinations), then stored. */
-static __always_inline void ww_emit_call(const volatile struct ww_sc_layout *l, u32 index, u32 exit,
-					 struct ww_sc_args *a)
+__noinline int ww_emit_fast(u32 index, u32 exit, struct ww_call *c)
 {
+	const volatile struct ww_sc_layout *l = &ww_sc_entry[index & (WW_SC_TABLE - 1)];
 	u64 words[WW_SC_FIELDS + 1];
-	u32 bytes = l->fixed, off = 0;
+	u32 bytes, off = 0;
 	struct ww_slot s;
 	u8 *p;
 
-	if (l->slow) {
-		ww_emit_slow(index, exit, a);
-		return;
-	}
+	if (!c)
+		return 0;
+	if (exit)
+		l = &ww_sc_exit[index & (WW_SC_TABLE - 1)];
+	bytes = l->fixed;
 #pragma unroll
 	for (u32 i = 0; i <= WW_SC_FIELDS; i++)
 		words[i] = 0;
@@ -104,7 +103,7 @@ static __always_inline void ww_emit_call(const volatile struct ww_sc_layout *l, 
 		if (i >= l->n)
 			break;
 		u32 size = l->f[i].size, bit = (off & 7) * 8, w = (off >> 3) & 7;
-		u64 v = a->v[l->f[i].arg & 7] & (~0ull >> ((64 - 8 * size) & 63));
+		u64 v = c->arg[l->f[i].arg & 7] & (~0ull >> ((64 - 8 * size) & 63));
 
 		words[w] |= v << bit;
 		words[w + 1] |= (v >> 1) >> (63 - bit);
@@ -112,7 +111,7 @@ static __always_inline void ww_emit_call(const volatile struct ww_sc_layout *l, 
 	}
 	p = ww_reserve(&s, l->id, bytes);
 	if (!p)
-		return;
+		return 0;
 	off = 0;
 #pragma unroll
 	for (u32 i = 0; i < WW_SC_FIELDS; i++) {
@@ -136,6 +135,17 @@ static __always_inline void ww_emit_call(const volatile struct ww_sc_layout *l, 
 	if (bytes & 1)
 		ww_put8(p, 0, rest);
 	ww_commit(&s);
+	return 0;
+}
+
+/* Functions of their own, so that the one's room on the stack is not there while the other runs. */
+static __always_inline void ww_emit_call(const volatile struct ww_sc_layout *l, u32 index, u32 exit,
+					 struct ww_call *c)
+{
+	if (l->slow)
+		ww_emit_slow(index, exit, c);
+	else
+		ww_emit_fast(index, exit, c);
 }
 
 /* The switch has looked it up for us: a hash look-up for each call would cost more than its event. */
@@ -151,8 +161,7 @@ static __always_inline bool ww_wanted(void)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(ww_sys_enter, struct pt_regs *regs, long nr)
 {
-	struct ww_sc_args a = {};
-	struct ww_call c;
+	struct ww_call c = {};
 	struct ww_slot s;
 	u8 *p;
 
@@ -161,11 +170,8 @@ int BPF_PROG(ww_sys_enter, struct pt_regs *regs, long nr)
 	c.nr = nr;
 	ww_call_args(&c, regs, bpf_get_current_task_btf());
 	const volatile struct ww_sc_layout *l = &ww_sc_entry[ww_sc_index(&c)];
-#pragma unroll
-	for (int i = 0; i < 6; i++)
-		a.v[i] = c.arg[i];
 	if (l->id && c.nr >= 0 && c.nr < 512) {
-		ww_emit_call(l, ww_sc_index(&c), 0, &a);
+		ww_emit_call(l, ww_sc_index(&c), 0, &c);
 		return 0;
 	}
 	p = ww_reserve(&s, WW_EV_WHYWAIT_SYSCALL_ENTRY, 53);
@@ -183,8 +189,7 @@ int BPF_PROG(ww_sys_enter, struct pt_regs *regs, long nr)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(ww_sys_exit, struct pt_regs *regs, long ret)
 {
-	struct ww_sc_args a = {};
-	struct ww_call c;
+	struct ww_call c = {};
 	struct ww_slot s;
 	u8 *p;
 
@@ -193,15 +198,12 @@ int BPF_PROG(ww_sys_exit, struct pt_regs *regs, long ret)
 	c.nr = ww_regs_nr(regs);
 	ww_call_args(&c, regs, bpf_get_current_task_btf());
 	const volatile struct ww_sc_layout *l = &ww_sc_exit[ww_sc_index(&c)];
-#pragma unroll
-	for (int i = 0; i < 6; i++)
-		a.v[i] = c.arg[i];
-	a.v[6] = ret;
+	c.arg[6] = ret;
 	u32 fc = ww_fd_call(&c);
 	if (!ww_calls_only && fc & ~WW_FC_FIRST)
 		ww_emit_fds(&c, ret, fc);
 	if (l->id && c.nr >= 0 && c.nr < 512) {
-		ww_emit_call(l, ww_sc_index(&c), 1, &a);
+		ww_emit_call(l, ww_sc_index(&c), 1, &c);
 		return 0;
 	}
 	p = ww_reserve(&s, WW_EV_WHYWAIT_SYSCALL_EXIT, 13);
