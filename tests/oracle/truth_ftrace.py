@@ -3,9 +3,10 @@
 known interval the thread is off the CPU and not runnable for the known time, and the wakeup that ended it was
 issued by the thread that the truth names, when it names one. (perf would do, but loses events of idle CPUs
 here.) TAP; 77 without tracefs."""
-import glob, json, os, re, subprocess, sys, time
+import json, os, re, subprocess, sys, time
 
-BUILD = os.environ.get('WW_BUILD', 'build')
+import truth_programs
+
 # From sched_waking to the enqueue on another CPU, where the kernel's run delay begins, is an interrupt between
 # CPUs: in a virtual machine some 100 us.
 EDGE = 200000
@@ -63,7 +64,7 @@ def observe(prog):
 
 
 def judge(prog):
-    """None when the program cannot run here, else (what is wrong, known ns, ns agreed, number of waits)."""
+    """None when the program cannot run here, else (what is wrong, text)."""
     text, seen = observe(prog)
     lines = [json.loads(l) for l in text.splitlines() if l.startswith('{')]
     if any(l['t'] == 'skip' for l in lines):
@@ -90,28 +91,8 @@ def judge(prog):
         bad.append('no wait is known')
     if not any(l['t'] == 'end' for l in lines):
         bad.append('it did not come to its end')
-    return bad, known, right, len(waits)
+    return bad, '%.1f ms known in %d waits, ftrace agrees with %.1f %%' % (
+        known / 1e6, len(waits), 100 * right / max(1, known))
 
 
-n = failed = 0
-for prog in sorted(glob.glob(os.path.join(BUILD, 'tests/truth/truth-*'))):
-    name = os.path.basename(prog)[6:]
-    if not os.path.isfile(prog) or name in LEAVE_OUT or (sys.argv[1:] and name not in sys.argv[1:]):
-        continue
-    # A wait of a millisecond may be disturbed by others on the machine: what is false is so three times.
-    for attempt in range(3):
-        got = judge(prog)
-        if not got or not got[0]:
-            break
-        print('#   %s, try %d: %s' % (name, attempt + 1, got[0][0]))
-    if not got:
-        continue
-    bad, known, right, count = got
-    n += 1
-    failed += bool(bad)
-    print('%sok %d - %s: %.1f ms known in %d waits, ftrace agrees with %.1f %%' % (
-        'not ' if bad else '', n, name, known / 1e6, count, 100 * right / max(1, known)))
-    for b in bad[:4]:
-        print('#   ' + b)
-print('1..%d' % n)
-sys.exit(1 if failed or not n else 0)
+truth_programs.run(judge, LEAVE_OUT)

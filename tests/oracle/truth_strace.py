@@ -3,9 +3,10 @@
 thread, at that time, and the call is not longer than the known wait. strace stops the thread at both edges of
 a call, which the kernel's books count as waiting too, so a known wait may be longer here than strace's call
 (truth_ftrace.py compares the lengths). TAP; exit 77 without strace."""
-import glob, json, os, re, shutil, subprocess, sys, tempfile, time
+import json, os, re, shutil, subprocess, sys, tempfile, time
 
-BUILD = os.environ.get('WW_BUILD', 'build')
+import truth_programs
+
 EDGE = 400000
 LEAVE_OUT = {'pidns', 'timens', 'coldmmap', 'stopped', 'busy', 'busypoll', 'rt_preempt', 'two_busy', 'pipe_sleep32',
              'mutex_preempt'}   # no wait in a call, or other numbers and clocks than strace's
@@ -38,7 +39,7 @@ def calls(path):
 
 
 def judge(prog):
-    """None when the program cannot run here, else (what is wrong, number of waits)."""
+    """None when the program cannot run here, else (what is wrong, text)."""
     with tempfile.TemporaryDirectory() as d:
         log = os.path.join(d, 'strace')
         p = subprocess.run(['strace', '-f', '-ttt', '-T', '-o', log, prog, '%d' % (time.time_ns() & 0xffffff)],
@@ -58,27 +59,7 @@ def judge(prog):
                                                                          [c[0] for c in fit]))
     if not waits and os.path.basename(prog)[6:] not in ('fsync', 'odirect'):
         bad.append('no wait is known')
-    return bad, len(waits)
+    return bad, '%d known waits are in the calls that strace sees' % len(waits)
 
 
-n = failed = 0
-for prog in sorted(glob.glob(os.path.join(BUILD, 'tests/truth/truth-*'))):
-    name = os.path.basename(prog)[6:]
-    if not os.path.isfile(prog) or name in LEAVE_OUT:
-        continue
-    # strace slows its tracee and may itself have to wait for a CPU: what is false is so three times.
-    for attempt in range(3):
-        got = judge(prog)
-        if not got or not got[0]:
-            break
-        print('#   %s, try %d: %s' % (name, attempt + 1, got[0][0]))
-    if not got:
-        continue
-    bad, count = got
-    n += 1
-    failed += bool(bad)
-    print('%sok %d - %s: %d known waits are in the calls that strace sees' % ('not ' if bad else '', n, name, count))
-    for b in bad[:5]:
-        print('#   ' + b)
-print('1..%d' % n)
-sys.exit(1 if failed or not n else 0)
+truth_programs.run(judge, LEAVE_OUT)

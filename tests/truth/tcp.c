@@ -1,45 +1,12 @@
 /* tcp.c - ping-pong over TCP on loopback: the packet's sender is the waker, not who was interrupted. */
-#include "truth.h"
+#define PINGPONG_CAUSE "tcp"
+#define PINGPONG_KIND  "packet|thread"
+#include "pingpong.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-
-enum { CLIENT, SERVER };
-#define ROUNDS 6
-static int client_fd, server_fd;
-
-static void client(void)
-{
-	char b[64] = {0};
-
-	for (int i = 0; i < ROUNDS; i++) {
-		struct t_span s;
-
-		T_TRY(send(client_fd, b, sizeof(b), 0));
-		T_in(&s);
-		T_TRY(recv(client_fd, b, sizeof(b), 0));
-		T_out(&s);
-		T_wait(&s, "tcp", "packet|thread", SERVER, "recvfrom|recv", "");
-	}
-}
-
-static void server(void)
-{
-	char b[64];
-
-	for (int i = 0; i < ROUNDS; i++) {
-		struct t_span s;
-
-		T_TRY(recv(server_fd, b, sizeof(b), 0));
-		T_in(&s);
-		T_sleep(T_rand(4 * MS, 20 * MS));
-		T_out(&s);
-		T_chain(CLIENT, SERVER, s.t0, s.t1, s.known, "blocked", "timer");
-		T_TRY(send(server_fd, b, sizeof(b), 0));
-	}
-}
 
 static void connect_both(void)
 {
