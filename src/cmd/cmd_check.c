@@ -193,10 +193,7 @@ int cmd_check(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	for (int k = 0; k < o.ntraces; k++) {
-		rc = check_one(o.traces[k], &o);
-		if (rc == WW_EXIT_FAILED || worst == WW_EXIT_DONE)
-			worst = rc;
-	}
+	for (int k = 0; k < o.ntraces; k++)
+		worst = ww_exit_worse(worst, check_one(o.traces[k], &o));
 	return worst;
 }

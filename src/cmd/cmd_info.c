@@ -179,7 +179,7 @@ int cmd_info(int argc, char **argv)
 		if (!rc)
 			rc = count(t, &c, &err);
 		if (rc < 0) {
-			worst = ww_opts_fail(&err);
+			worst = ww_exit_worse(worst, ww_opts_fail(&err));
 		} else {
 			if (k && !o.json)
 				putchar('\n');
@@ -188,9 +188,7 @@ int cmd_info(int argc, char **argv)
 			else
 				print_text(t, &c, o.verbose);
 			fflush(stdout);
-			rc = ww_trace_note_damage(t, o.quiet, o.verbose);
-			if (worst == WW_EXIT_DONE)
-				worst = rc;
+			worst = ww_exit_worse(worst, ww_trace_note_damage(t, o.quiet, o.verbose));
 		}
 		ww_vec_free(&c.rows);
 		ww_trace_close(t);

@@ -16,6 +16,12 @@ enum ww_exit {
 	WW_EXIT_PARTIAL = 3, /* an answer, but events were lost or the trace is damaged */
 };
 
+/* The exit status of several traces together: a failure before a partial answer before none of both. */
+static inline int ww_exit_worse(int a, int b)
+{
+	return b == WW_EXIT_FAILED || a == WW_EXIT_DONE ? b : a;
+}
+
 struct ww_command {
 	const char *name;
 	const char *summary; /* for --help */
