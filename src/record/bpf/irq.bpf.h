@@ -174,11 +174,6 @@ int BPF_PROG(ww_hrtimer_cancel, struct hrtimer *t)
 	return 0;
 }
 
-static __always_inline u64 ww_jiffies(void)
-{
-	return bpf_jiffies64();
-}
-
 SEC("tp_btf/timer_start")
 int BPF_PROG(ww_timer_start, struct timer_list *t, unsigned long expires)
 {
@@ -189,9 +184,9 @@ int BPF_PROG(ww_timer_start, struct timer_list *t, unsigned long expires)
 		return 0;
 	ww_put64(p, 0, (u64)t);
 	ww_put64(p, 8, (u64)t->function);
-	/* 6.7: the second argument is bucket_expiry, but the timer's own field is what LTTng means. */
+	/* The tracepoint's argument, as LTTng records it; newer kernels pass it rounded to the wheel's bucket. */
 	ww_put64(p, 16, expires);
-	ww_put64(p, 24, ww_jiffies());
+	ww_put64(p, 24, bpf_jiffies64());
 	ww_put32(p, 32, t->flags);
 	ww_commit(&s);
 	return 0;
@@ -213,7 +208,7 @@ int BPF_PROG(ww_timer_expire_entry, struct timer_list *t, unsigned long baseclk)
 	if (!p)
 		return 0;
 	ww_put64(p, 0, (u64)t);
-	ww_put64(p, 8, ww_jiffies());
+	ww_put64(p, 8, bpf_jiffies64());
 	ww_put64(p, 16, fn);
 	ww_put64(p, 24, baseclk);
 	ww_commit(&s);
