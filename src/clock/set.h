@@ -1,0 +1,74 @@
+/* set.h - a set of hosts whose facts are read in one time.
+ *
+ *   struct ww_set set; ww_set_make(&mem, facts, n, &opts, &set, &err);
+ *   t = ww_set_time(&set, host, ts);   ... set.match[host][packet] ...
+ *
+ * The time of a set is ns since the epoch as the reference host's clock tells it (its own clock plus its
+ * offset to the epoch). Facts stay in their host's clock; only reading goes through ww_set_time, so adding
+ * a host invalidates nothing.
+ *
+ * A correction is t_ref = t + offset_ns + drift * (t - t0_ns), t in the host's own epoch ns, t0_ns its first
+ * event, drift in parts of 10^15 so that all of it is exact in integers.
+ *
+ * owner  the arena given to ww_set_make; facts must outlive the set
+ */
+#ifndef WW_SET_H
+#define WW_SET_H
+
+#include "base/arena.h"
+#include "facts/facts.h"
+
+enum ww_accuracy {
+	WW_AC_REFERENCE,   /* the reference itself */
+	WW_AC_SHARED,      /* the same clock by its uuid: nothing to correct */
+	WW_AC_ACCURATE,    /* bounded from both directions */
+	WW_AC_APPROXIMATE, /* a bound lacks a point: one direction is thin */
+	WW_AC_FAIL,        /* bounds contradict each other: the best that was known before they did */
+	WW_AC_NONE,        /* no packet shared with the set: not corrected */
+	WW_AC_N
+};
+const char *ww_accuracy_name(enum ww_accuracy a); /* "reference", "shared", "accurate" ... */
+
+struct ww_correction {
+	int64_t t0_ns;      /* first event, the host's epoch ns */
+	int64_t offset_ns;
+	int64_t drift_e15;  /* ns per 10^15 ns: 1 ppm is 10^9 */
+	int64_t bound_ns;   /* largest error within the host's range, as far as the packets tell; -1 unknown */
+	uint8_t accuracy;   /* enum ww_accuracy */
+	uint32_t via;       /* neighbour towards the reference in the spanning tree; WW_NONE */
+};
+
+struct ww_pair { /* of hosts that could share packets, a < b */
+	uint32_t a, b;
+	uint64_t matched, unmatched, violations_after; /* violations: arrived before it was sent, after correction */
+	uint8_t accuracy;
+	int64_t offset_ns, drift_e15, bound_ns; /* b onto a */
+};
+
+struct ww_packet_ref { uint32_t host, packet; }; /* packet: index into that host's facts; WW_NONE */
+
+struct ww_set {
+	const struct ww_facts *const *hosts;
+	uint32_t nhosts, reference;
+	struct ww_correction *corrections; /* of nhosts */
+	struct ww_pair *pairs;
+	uint32_t npairs;
+	/* match[h][p]: the other end of packet p of host h, on this or another host. NULL when nhosts is 1
+	 * (then facts' own packet.match says it). */
+	struct ww_packet_ref **match;
+};
+
+struct ww_set_opts {
+	const char *reference;  /* trace path or host name; NULL: the one with the best accuracy */
+};
+
+/* ww_set_make - matches packets and corrects clocks of n sealed facts (n >= 1; 1 is trivial and cheap).
+ * error  -WW_EUSAGE no host is called opts->reference */
+int ww_set_make(struct ww_arena *mem, const struct ww_facts *const *facts, uint32_t n, const struct ww_set_opts *opts,
+		struct ww_set *ret, struct ww_err *err);
+
+/* The host's own ns -> the set's time, and back. Both exact to 1 ns and monotone. */
+int64_t ww_set_time(const struct ww_set *s, uint32_t host, int64_t ts_ns);
+int64_t ww_set_local(const struct ww_set *s, uint32_t host, int64_t set_ns);
+
+#endif
