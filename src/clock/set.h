@@ -29,6 +29,8 @@ enum ww_accuracy {
 };
 const char *ww_accuracy_name(enum ww_accuracy a); /* "reference", "shared", "accurate" ... */
 
+#define WW_DRIFT_ONE 1000000000000000LL /* drift_e15 of a clock that runs at twice the speed: 1 s/s */
+
 struct ww_correction {
 	int64_t t0_ns;      /* first event, the host's epoch ns */
 	int64_t offset_ns;
@@ -45,7 +47,7 @@ struct ww_pair { /* of hosts that could share packets, a < b */
 	int64_t offset_ns, drift_e15, bound_ns; /* b onto a */
 };
 
-struct ww_packet_ref { uint32_t host, packet; }; /* packet: index into that host's facts; WW_NONE */
+struct ww_packet_ref { uint32_t host, packet; }; /* packet: index into that host's facts; both WW_NONE: none */
 
 struct ww_set {
 	const struct ww_facts *const *hosts;
@@ -70,5 +72,11 @@ int ww_set_make(struct ww_arena *mem, const struct ww_facts *const *facts, uint3
 /* The host's own ns -> the set's time, and back. Both exact to 1 ns and monotone. */
 int64_t ww_set_time(const struct ww_set *s, uint32_t host, int64_t ts_ns);
 int64_t ww_set_local(const struct ww_set *s, uint32_t host, int64_t set_ns);
+
+/* The same on epoch ns, without facts. */
+int64_t ww_correction_apply(const struct ww_correction *c, int64_t t_ns);
+int64_t ww_correction_invert(const struct ww_correction *c, int64_t ref_ns);
+/* What is added to the host's own ns to make them epoch ns; 0 when the trace does not say. */
+int64_t ww_set_epoch_offset(const struct ww_facts *f);
 
 #endif

@@ -174,16 +174,20 @@ static int make_query(struct ww_loaded *l, const struct ww_opts *o, struct ww_er
 	return 0;
 }
 
+static int load(const char *path, const struct ww_opts *opts, struct ww_loaded *ret, struct ww_err *err)
+{
+	ret->path = ww_xstrdup(path);
+	ww_facts_init(&ret->facts);
+	int rc = model(path, opts, &ret->facts, err);
+	return rc ? rc : make_query(ret, opts, err);
+}
+
 int ww_load(const char *path, const struct ww_opts *opts, struct ww_loaded *ret)
 {
 	struct ww_err err = {0};
-	struct ww_loaded l = {.path = ww_xstrdup(path)};
-	int rc;
+	struct ww_loaded l = {0};
+	int rc = load(path, opts, &l, &err);
 
-	ww_facts_init(&l.facts);
-	rc = model(path, opts, &l.facts, &err);
-	if (!rc)
-		rc = make_query(&l, opts, &err);
 	if (rc) {
 		rc = ww_opts_fail(&err);
 		ww_load_release(&l);
@@ -205,4 +209,64 @@ int ww_load_status(const struct ww_loaded *l)
 	const struct ww_loss *loss = &l->facts.loss;
 
 	return loss->lost_events || loss->bad_packets ? WW_EXIT_PARTIAL : WW_EXIT_DONE;
+}
+
+/* ---- several hosts ---- */
+
+/* The first trace's range in host h's clock. */
+static void range_of_host(struct ww_loaded_set *s, uint32_t h)
+{
+	const struct ww_query *first = &s->host[0].query;
+	struct ww_query *q = &s->host[h].query;
+
+	if (first->from_ts_ns != INT64_MIN)
+		q->from_ts_ns = ww_set_local(&s->set, h, ww_set_time(&s->set, 0, first->from_ts_ns));
+	if (first->to_ts_ns != INT64_MAX)
+		q->to_ts_ns = ww_set_local(&s->set, h, ww_set_time(&s->set, 0, first->to_ts_ns));
+}
+
+int ww_load_set(const char *const *paths, uint32_t n, const struct ww_opts *opts, const struct ww_set_opts *so,
+		struct ww_loaded_set *ret)
+{
+	struct ww_loaded_set s = {.host = ww_xcalloc(n, sizeof(*s.host)), .facts = ww_xcalloc(n, sizeof(*s.facts))};
+	struct ww_opts other = *opts;
+	struct ww_err err = {0};
+	int rc = 0;
+
+	other.from = other.to = NULL;
+	ww_arena_init(&s.mem);
+	while (s.n < n && !rc) {
+		s.facts[s.n] = &s.host[s.n].facts;
+		rc = load(paths[s.n], s.n ? &other : opts, &s.host[s.n], &err);
+		s.n++;
+	}
+	if (!rc)
+		rc = ww_set_make(&s.mem, s.facts, n, so, &s.set, &err);
+	if (rc) {
+		rc = ww_opts_fail(&err);
+		ww_load_set_release(&s);
+		return rc;
+	}
+	for (uint32_t h = 1; h < n; h++)
+		range_of_host(&s, h);
+	*ret = s;
+	return 0;
+}
+
+void ww_load_set_release(struct ww_loaded_set *s)
+{
+	for (uint32_t h = 0; h < s->n; h++)
+		ww_load_release(&s->host[h]);
+	free(s->host);
+	free(s->facts);
+	ww_arena_release(&s->mem);
+}
+
+int ww_load_set_status(const struct ww_loaded_set *s)
+{
+	int rc = WW_EXIT_DONE;
+
+	for (uint32_t h = 0; h < s->n; h++)
+		rc = ww_exit_worse(rc, ww_load_status(&s->host[h]));
+	return rc;
 }

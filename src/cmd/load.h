@@ -7,6 +7,7 @@
 #define WW_LOAD_H
 
 #include "analysis/analysis.h"
+#include "clock/set.h"
 #include "cmd/opts.h"
 
 struct ww_loaded {
@@ -20,6 +21,23 @@ int ww_load(const char *path, const struct ww_opts *opts, struct ww_loaded *ret)
 void ww_load_release(struct ww_loaded *l);
 /* WW_EXIT_DONE, or WW_EXIT_PARTIAL when events were lost or parts are damaged. */
 int ww_load_status(const struct ww_loaded *l);
+
+/* Several hosts' traces, one trace each, in one time (clock/set.h). n is at least 1.
+ *   struct ww_loaded_set s;  rc = ww_load_set(opts->traces, opts->ntraces, opts, NULL, &s);  if (rc) return rc;
+ *   ... s.set, s.host[h].facts, s.host[h].query ...   ww_load_set_release(&s);
+ * The times of --from and --to are those of the first trace; in host[h].query they are in h's own clock. */
+struct ww_loaded_set {
+	struct ww_loaded *host; /* of n */
+	uint32_t n;
+	struct ww_set set;
+	struct ww_arena mem;
+	const struct ww_facts **facts;
+};
+/* so: may be NULL. 0, or the exit status after the message was printed. */
+int ww_load_set(const char *const *paths, uint32_t n, const struct ww_opts *opts, const struct ww_set_opts *so,
+		struct ww_loaded_set *ret);
+void ww_load_set_release(struct ww_loaded_set *s);
+int ww_load_set_status(const struct ww_loaded_set *s);
 
 /* A time as a person writes it (--from, --to) -> the trace's clock: +1.5s after begin_ts_ns, seconds or ns
  * since the epoch (offset_ns is the clock's), or the first event with this text (reads the trace).
