@@ -5,20 +5,22 @@
 
 extern const struct ww_analysis ww_analysis_syscalls;
 
-enum { NAME, COUNT, TOTAL, MAX, WAITED, FAILED, OPEN, NCOLUMNS };
+enum { NAME, COUNT, TOTAL, MAX, WAITED, FAILED, OPEN, LATE, NCOLUMNS };
 
 static const struct ww_column columns[NCOLUMNS] = {
 	[NAME] = {"name", "system call", WW_T_STR, ""},
 	[COUNT] = {"count", "calls", WW_T_COUNT, "entered in the range"},
-	[TOTAL] = {"total_ns", "together", WW_T_DUR, "from entry to exit"},
+	[TOTAL] = {"total_ns", "together", WW_T_DUR, "from entry to exit, of those that have both"},
 	[MAX] = {"max_ns", "longest", WW_T_DUR, ""},
 	[WAITED] = {"blocked_ns", "blocked", WW_T_DUR, "of that its thread was blocked"},
 	[FAILED] = {"failed", "failed", WW_T_COUNT, "returned an error; only of calls whose return was recorded"},
-	[OPEN] = {"unfinished", "unfinished", WW_T_COUNT, "did not return within the trace"},
+	[OPEN] = {"unfinished", "unfinished", WW_T_COUNT, "of these, whose return is not in the trace"},
+	[LATE] = {"entered_before", "entered before", WW_T_COUNT,
+		  "besides: returned, but entered before the trace or by the parent (fork)"},
 };
 
 struct sums {
-	uint32_t name, count, failed, open;
+	uint32_t name, count, failed, open, late;
 	int64_t total, max, blocked;
 };
 
@@ -44,6 +46,11 @@ static void add_thread(const struct ww_facts *f, const struct ww_query *q, uint3
 		if (f->syscall.start_ts_ns[i] < q->from_ts_ns || f->syscall.start_ts_ns[i] >= q->to_ts_ns)
 			continue;
 		struct sums *s = sums_get(v, m, f->syscall.name[i]);
+		if (!(f->syscall.known[i] & (WW_SK_ENTRY | WW_SK_REGS))) {
+			/* Since when it was in the call is not known, and a child did not make it. */
+			s->late++;
+			continue;
+		}
 		s->count++;
 		if (f->syscall.dur_ns[i] < 0)
 			s->open++;
@@ -98,6 +105,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 		c[WAITED].i = v.v[i].blocked;
 		c[FAILED].i = v.v[i].failed;
 		c[OPEN].i = v.v[i].open;
+		c[LATE].i = v.v[i].late;
 	}
 	ww_vec_free(&v);
 	ww_u64map_release(&m);
