@@ -1,7 +1,6 @@
 /* chain.c - expands waits over what their wakers did; chain.h has the rule and an example. */
 #include "analysis/chain.h"
 #include "analysis/names.h"
-#include "base/units.h"
 #include "base/vec.h"
 
 /* The chain of one wait [at, end) while it is being laid: links are appended from left to right. */
@@ -119,7 +118,6 @@ static void cover_thread(struct cover *c, uint32_t t, int64_t to)
 static void cover_block(struct cover *c, uint32_t io, uint32_t waiter)
 {
 	const struct ww_facts *f = c->f;
-	char queued[24], busy[24];
 
 	if (io >= f->block_io.n) {
 		cover_thing(c, c->end, WW_CA_DISK, "block request", "block request");
@@ -131,11 +129,9 @@ static void cover_block(struct cover *c, uint32_t io, uint32_t waiter)
 	if (b.submitter != waiter)
 		cover_thread(c, b.submitter, begin);
 	cover_unknown(c, begin, "before the request was made");
-	const char *what = ww_name_block(c->mem, f, io);
-	if (b.queued_ts_ns >= 0 && b.issued_ts_ns >= b.queued_ts_ns && b.completed_ts_ns >= b.issued_ts_ns)
-		what = ww_arena_printf(c->mem, "%s; queued %s, device %s", what,
-				       ww_dur_format(b.issued_ts_ns - b.queued_ts_ns, queued, sizeof(queued)),
-				       ww_dur_format(b.completed_ts_ns - b.issued_ts_ns, busy, sizeof(busy)));
+	const char *what = ww_name_block(c->mem, f, io), *times = ww_name_request_times(c->mem, f, io);
+	if (*times)
+		what = ww_arena_printf(c->mem, "%s; %s", what, times);
 	cover_thing(c, c->end, WW_CA_DISK, what, ww_name_device(c->mem, f, b.dev));
 }
 

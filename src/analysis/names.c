@@ -77,6 +77,20 @@ const char *ww_name_block(struct ww_arena *mem, const struct ww_facts *f, uint32
 			       ww_bytes_format(b.bytes, size, sizeof(size)), b.sector);
 }
 
+const char *ww_name_request_times(struct ww_arena *mem, const struct ww_facts *f, uint32_t io)
+{
+	char queued[24], busy[24];
+
+	if (io >= f->block_io.n)
+		return "";
+	const struct ww_block_io b = ww_block_io_get(f, io);
+	if (b.queued_ts_ns < 0 || b.issued_ts_ns < b.queued_ts_ns || b.completed_ts_ns < b.issued_ts_ns)
+		return "";
+	return ww_arena_printf(mem, "queued %s, device %s",
+			       ww_dur_format(b.issued_ts_ns - b.queued_ts_ns, queued, sizeof(queued)),
+			       ww_dur_format(b.completed_ts_ns - b.issued_ts_ns, busy, sizeof(busy)));
+}
+
 uint32_t ww_wait_peer(const struct ww_facts *f, uint32_t state)
 {
 	uint32_t w = f->state.wakeup[state], peer;
@@ -292,7 +306,7 @@ static const char *name_timer_fact(struct ww_arena *mem, const struct ww_facts *
 	return *name ? name : "timer";
 }
 
-static const char *name_packet(struct ww_arena *mem, const struct ww_facts *f, uint32_t packet)
+const char *ww_name_packet(struct ww_arena *mem, const struct ww_facts *f, uint32_t packet)
 {
 	if (packet >= f->packet.n)
 		return "";
@@ -343,7 +357,7 @@ struct ww_woken ww_name_woken(struct ww_arena *mem, const struct ww_facts *f, ui
 		r.name = ww_name_block(mem, f, w.fact);
 		break;
 	case WW_WK_PACKET:
-		r.name = name_packet(mem, f, w.fact);
+		r.name = ww_name_packet(mem, f, w.fact);
 		break;
 	case WW_WK_WORK:
 		if (!*name && w.fact < f->work.n)

@@ -19,6 +19,10 @@ const char *ww_name_syscall(struct ww_arena *mem, const struct ww_facts *f, uint
 const char *ww_name_syscall_only(const struct ww_facts *f, uint32_t syscall);
 const char *ww_name_device(struct ww_arena *mem, const struct ww_facts *f, uint32_t dev);
 const char *ww_name_block(struct ww_arena *mem, const struct ww_facts *f, uint32_t io);
+/* "queued 1 ms, device 2 ms"; "" when not both are known. */
+const char *ww_name_request_times(struct ww_arena *mem, const struct ww_facts *f, uint32_t io);
+/* "TCP 10.0.0.1:80 -> 10.0.0.2:3312 on eth0" */
+const char *ww_name_packet(struct ww_arena *mem, const struct ww_facts *f, uint32_t packet);
 
 /* What a state row is about, without its state and cause. `exact` adds what differs between waits of
  * the same kind (offset of the fault, sector); without it equal kinds of waits have equal words. */

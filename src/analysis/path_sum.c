@@ -1,0 +1,180 @@
+/* path_sum.c - who and what owns how much of the critical path. */
+#include <stdlib.h>
+
+#include "analysis/names.h"
+#include "analysis/path.h"
+#include "base/u64map.h"
+#include "base/vec.h"
+
+#define LEVELS 16 /* of waits above a segment that are looked at */
+
+struct key {
+	uint32_t kind, host;
+	uint64_t id, more;
+};
+
+struct sum {
+	struct key key;
+	const struct ww_segment *example;
+	int64_t ns;
+	uint32_t count;
+};
+
+struct adder {
+	const struct ww_path *p;
+	struct ww_u64map map;
+	WW_VEC(struct sum) sums;
+	uint32_t last[WW_SH_N]; /* the sum that was added to last, of each kind */
+	struct key seen[2 * LEVELS + 2]; /* of the segment in hand: one wait in another's counts once */
+	uint32_t nseen;
+};
+
+static bool same(const struct key *a, const struct key *b)
+{
+	return a->kind == b->kind && a->host == b->host && a->id == b->id && a->more == b->more;
+}
+
+static struct sum *sum_get(struct adder *a, const struct key *k)
+{
+	uint64_t h = ww_hash_mix(ww_hash_mix(k->id, k->more), (uint64_t)k->kind << 32 | k->host);
+	uint32_t last = a->last[k->kind];
+
+	if (last < a->sums.n && same(&a->sums.v[last].key, k))
+		return &a->sums.v[last];
+	for (;; h++) {
+		bool fresh = false;
+		uint64_t *at = ww_u64map_get(&a->map, h, a->sums.n, &fresh);
+		if (fresh)
+			ww_vec_push(&a->sums)->key = *k;
+		else if (!same(&a->sums.v[*at].key, k))
+			continue;
+		a->last[k->kind] = (uint32_t)*at;
+		return &a->sums.v[*at];
+	}
+}
+
+static void add(struct adder *a, const struct ww_segment *s, enum ww_share_kind kind, uint32_t host, uint64_t id,
+		uint64_t more)
+{
+	const struct key k = {kind, host, id, more};
+	struct sum *sum;
+
+	if (kind >= WW_SH_FILE) {
+		for (uint32_t i = 0; i < a->nseen; i++)
+			if (same(&a->seen[i], &k))
+				return;
+		if (a->nseen < WW_ARRAY_SIZE(a->seen))
+			a->seen[a->nseen++] = k;
+	}
+	sum = sum_get(a, &k);
+	if (!sum->example)
+		sum->example = s;
+	sum->ns += s->dur_ns;
+	sum->count++;
+}
+
+/* What the wait in this row was for. */
+static void add_wait(struct adder *a, const struct ww_segment *s, uint32_t host, uint32_t row)
+{
+	const struct ww_facts *f = a->p->set->hosts[host];
+	enum ww_cause c;
+
+	if (row >= f->state.n || f->state.state[row] != WW_ST_BLOCKED)
+		return;
+	uint32_t file = f->state.file[row], t = f->state.thread[row];
+	if (file >= f->file.n && f->state.fault[row] < f->fault.n)
+		file = f->fault.file[f->state.fault[row]];
+	if (file < f->file.n)
+		add(a, s, WW_SH_FILE, host, file, 0);
+	c = ww_state_cause(f, row);
+	if ((c == WW_CA_FUTEX || c == WW_CA_LOCK) && f->state.object[row])
+		add(a, s, WW_SH_LOCK, host, f->state.object[row], f->thread.process[t] + 1ull + ((uint64_t)c << 40));
+}
+
+static void add_segment(struct adder *a, const struct ww_segment *s)
+{
+	const struct ww_path *p = a->p;
+	const struct ww_facts *f = p->set->hosts[s->host];
+	const struct ww_visit *v = &p->visits[s->visit];
+
+	a->nseen = 0;
+	add(a, s, WW_SH_KIND, 0, s->state | (uint64_t)s->cause << 8, 0);
+	add(a, s, WW_SH_HOST, s->host, 0, 0);
+	add(a, s, WW_SH_THREAD, s->host, s->thread, s->thread == WW_NONE ? 1ull + s->cause : 0);
+	add_wait(a, s, v->host, s->row);
+	if (s->thing == WW_WK_BLOCK && s->fact < f->block_io.n) {
+		add(a, s, WW_SH_DEVICE, s->host, f->block_io.dev[s->fact], 0);
+		if (f->block_io.file[s->fact] < f->file.n)
+			add(a, s, WW_SH_FILE, s->host, f->block_io.file[s->fact], 0);
+	}
+	for (int level = 0; level < LEVELS && v->up != WW_NONE; level++, v = &p->visits[v->up])
+		add_wait(a, s, p->visits[v->up].host, v->wait_row);
+}
+
+static const char *share_name(struct ww_arena *mem, const struct ww_path *p, const struct sum *s)
+{
+	const struct ww_facts *f = p->set->hosts[s->key.host];
+	const char *name;
+
+	switch (s->key.kind) {
+	case WW_SH_KIND:
+		return ww_segment_kind(s->example);
+	case WW_SH_HOST:
+		return f->host.name;
+	case WW_SH_THREAD:
+		if (s->example->thread != WW_NONE)
+			return ww_name_thread(mem, f, s->example->thread);
+		return s->example->thing == WW_WK_PACKET ? "network" : s->example->thing == WW_WK_TIMER ? "timer" : "unknown";
+	case WW_SH_FILE:
+		name = ww_name_file(f, (uint32_t)s->key.id);
+		return *name ? name : "file without a name";
+	case WW_SH_LOCK:
+		return ww_arena_printf(mem, "%s %#" PRIx64, s->key.more >> 40 == WW_CA_LOCK ? "kernel lock" : "futex", s->key.id);
+	default:
+		return ww_name_device(mem, f, (uint32_t)s->key.id);
+	}
+}
+
+static int by_kind_and_time(const void *x, const void *y)
+{
+	const struct sum *a = x, *b = y;
+
+	if (a->key.kind != b->key.kind)
+		return a->key.kind < b->key.kind ? -1 : 1;
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? 1 : -1;
+	return a->key.id < b->key.id ? -1 : a->key.id > b->key.id;
+}
+
+void ww_path_sum(struct ww_arena *mem, const struct ww_path *p, struct ww_path_sum *ret)
+{
+	struct adder a = {.p = p};
+	struct ww_path_sum r = {0};
+
+	for (uint32_t i = 0; i < p->nsegments; i++) {
+		const struct ww_segment *s = &p->segments[i];
+
+		add_segment(&a, s);
+		if (s->note == WW_PN_NAGLE) {
+			r.nagle_ns += s->dur_ns;
+			r.nagle_count++;
+		}
+		if (s->certainty != WW_SURE)
+			r.uncertain_ns += s->dur_ns;
+	}
+	qsort(a.sums.v, a.sums.n, sizeof(*a.sums.v), by_kind_and_time);
+	r.shares = WW_ARENA_ARRAY(mem, struct ww_share, a.sums.n + 1);
+	for (size_t i = 0; i < a.sums.n; i++) {
+		const struct sum *s = &a.sums.v[i];
+
+		r.shares[i] = (struct ww_share){.kind = (uint8_t)s->key.kind, .host = s->key.host,
+						.thread = s->key.kind == WW_SH_THREAD ? s->example->thread : WW_NONE,
+						.name = share_name(mem, p, s), .ns = s->ns, .count = s->count};
+		r.first[s->key.kind + 1]++;
+	}
+	for (uint32_t k = 0; k < WW_SH_N; k++)
+		r.first[k + 1] += r.first[k];
+	ww_vec_free(&a.sums);
+	ww_u64map_release(&a.map);
+	*ret = r;
+}

@@ -1,0 +1,67 @@
+/* path_table.c - the critical path of one host as rows, one a segment, oldest first. */
+#include "analysis/names.h"
+#include "analysis/path.h"
+
+extern const struct ww_analysis ww_analysis_path;
+
+enum { HOST, TID, COMM, START, DUR, KIND, SYSCALL, DETAIL, VIA, DEPTH, UNCERTAIN, NCOLUMNS };
+
+static const struct ww_column columns[NCOLUMNS] = {
+	[HOST] = {"host", "host", WW_T_STR, "where"},
+	[TID] = {"tid", "tid", WW_T_INT, "thread that ran, was ready, or whose wait ends the chain; -1: none, or not known"},
+	[COMM] = {"comm", "name", WW_T_STR, "its name"},
+	[START] = {"start_ns", "from", WW_T_TIME, "begin of the segment"},
+	[DUR] = {"dur_ns", "time", WW_T_DUR, "its length; the lengths sum to the range exactly"},
+	[KIND] = {"kind", "kind", WW_T_STR, "state of a thread that ran or was ready, else cause of the wait"},
+	[SYSCALL] = {"syscall", "call", WW_T_STR, "system call that it is in"},
+	[DETAIL] = {"detail", "detail", WW_T_STR, "file, device, timer, packet; who had the CPU"},
+	[VIA] = {"via", "because it", WW_T_STR, "why the path came here, seen backward from the end"},
+	[DEPTH] = {"depth", "depth", WW_T_INT, "waits above: 0 is the target itself"},
+	[UNCERTAIN] = {"uncertain", "unsure", WW_T_INT, "1: events were lost there"},
+};
+
+static void fill(struct ww_arena *mem, const struct ww_path *p, const struct ww_segment *s, union ww_cell *c)
+{
+	const struct ww_facts *f = p->set->hosts[s->host];
+	const char *call = ww_segment_call(mem, p, s, true);
+
+	c[HOST].s = f->host.name;
+	c[TID].i = ww_name_tid(f, s->thread);
+	c[COMM].s = ww_name_comm(f, s->thread);
+	/* A table's times are of the trace's clock; a view adds the offset to the epoch. */
+	c[START].i = ww_set_local(p->set, s->host, s->start_ns);
+	c[DUR].i = s->dur_ns;
+	c[KIND].s = ww_segment_kind(s);
+	c[SYSCALL].s = call ? call : "";
+	c[DETAIL].s = ww_segment_detail(mem, p, s, true);
+	c[VIA].s = ww_segment_via(mem, p, s);
+	c[DEPTH].i = p->visits[s->visit].depth;
+	c[UNCERTAIN].i = s->certainty != WW_SURE;
+}
+
+static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+	       struct ww_err *err)
+{
+	const struct ww_facts **hosts = WW_ARENA_ARRAY(mem, const struct ww_facts *, 1);
+	struct ww_set *set = WW_ARENA_NEW(mem, struct ww_set);
+	struct ww_path p;
+	int rc;
+
+	hosts[0] = f;
+	rc = ww_set_make(mem, hosts, 1, NULL, set, err);
+	if (!rc)
+		rc = ww_path_make(mem, set, 0, q, &p, err);
+	if (rc)
+		return rc;
+	uint32_t n = q->top ? WW_MIN(p.nsegments, q->top) : p.nsegments;
+	union ww_cell *cells = WW_ARENA_ARRAY(mem, union ww_cell, ((size_t)n + 1) * NCOLUMNS);
+	for (uint32_t i = 0; i < n; i++)
+		fill(mem, &p, &p.segments[i], cells + (size_t)i * NCOLUMNS);
+	*ret = (struct ww_table){.analysis = &ww_analysis_path, .facts = f, .cells = cells, .nrows = n};
+	return 0;
+}
+
+const struct ww_analysis ww_analysis_path = {
+	.name = "path", .summary = "the critical path: the chain of activity that decided when the target finished",
+	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+};
