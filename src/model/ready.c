@@ -43,7 +43,8 @@ uint32_t ww_v_array(struct ww_model *m, const struct ww_event *ev, const char *f
 }
 
 struct ready_ctx {
-	int64_t fd;    /* of the first entry; -1 none */
+	int64_t fd;    /* of the first entry that is ready; -1 none */
+	int64_t seen_fd;
 	uint64_t data; /* epoll_data */
 	bool has_data, inside;
 	uint32_t depth, inside_depth;
@@ -87,8 +88,10 @@ static void ready_value(void *ctx, const char *name, const struct ww_value *v, c
 	if (c->inside && !strcmp(name, "u64") && !c->has_data) {
 		c->data = v->u;
 		c->has_data = true;
-	} else if (c->inside && !strcmp(name, "fd") && c->fd < 0) {
-		c->fd = v->i;
+	} else if (c->inside && !strcmp(name, "fd")) {
+		c->seen_fd = v->i;
+	} else if (c->inside && !strcmp(name, "raw_events") && c->fd < 0 && v->u) {
+		c->fd = c->seen_fd; /* entries that say nothing fill the list up */
 	} else if (v->kind == WW_V_BYTES && c->fd < 0 && strlen(name) > 3 &&
 		   !strcmp(name + strlen(name) - 3, "fds")) {
 		c->fd = first_bit(v); /* select's readfds, writefds, exceptfds */
@@ -113,7 +116,7 @@ void ww_ready_note(struct ww_model *m, struct ww_thr *t, int64_t fd, uint64_t da
 void ww_ready_at_exit(struct ww_model *m, struct ww_thr *t, const struct ww_event *ev, int64_t ret)
 {
 	static const struct ww_visitor v = {ready_begin, ready_end, ready_value};
-	struct ready_ctx c = {.fd = -1};
+	struct ready_ctx c = {.fd = -1, .seen_fd = -1};
 
 	if (ret <= 0 || t->ready_file != WW_NONE || t->wait_row == WW_NONE ||
 	    ww_trace_visit(m->trace, ev, &v, &c, NULL) < 0)

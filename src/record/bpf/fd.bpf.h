@@ -157,6 +157,8 @@ __noinline int ww_emit_fds(struct ww_call *c, long ret, u32 fc)
 		ww_file_of_fd(c->arg[0], &f);
 	} else if (fc & WW_FC_EPOLL_CTL) {
 		ww_emit_epoll(t->tgid, c);
+	} else if (ww_sc_exit[ww_sc_index(c)].seq) {
+		return 0; /* the call's own event says which are ready */
 	} else if (ret > 0 && fc & WW_FC_POLL) {
 		ww_ready_poll(c, tid);
 	} else if (ret > 0 && fc & WW_FC_SELECT) {

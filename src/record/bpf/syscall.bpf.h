@@ -6,10 +6,7 @@
 #ifndef WW_SYSCALL_BPF_H
 #define WW_SYSCALL_BPF_H
 
-#include "fd.bpf.h"
-
-const volatile struct ww_sc_layout ww_sc_entry[WW_SC_TABLE] SEC(".rodata.entry");
-const volatile struct ww_sc_layout ww_sc_exit[WW_SC_TABLE] SEC(".rodata.exit");
+#include "seq.bpf.h"
 
 /* Room on the stack for a call's first and second string: a program and what it calls have 512 bytes
  * together before Linux 6.13. */
@@ -142,7 +139,9 @@ __noinline int ww_emit_fast(u32 index, u32 exit, struct ww_call *c)
 static __always_inline void ww_emit_call(const volatile struct ww_sc_layout *l, u32 index, u32 exit,
 					 struct ww_call *c)
 {
-	if (l->slow)
+	if (l->seq)
+		ww_emit_seq(index, exit, c);
+	else if (l->slow)
 		ww_emit_slow(index, exit, c);
 	else
 		ww_emit_fast(index, exit, c);

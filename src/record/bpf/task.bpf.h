@@ -20,6 +20,9 @@ const volatile bool ww_stacks;
 const volatile __u32 ww_own_tgid; /* the recorder's system calls are not recorded */
 /* By abi << 9 | nr: what the call does with descriptors, WW_FC_* of wire.h. */
 const volatile __u16 ww_fd_calls[WW_SC_TABLE];
+/* By the same: the fields of its events. */
+const volatile struct ww_sc_layout ww_sc_entry[WW_SC_TABLE] SEC(".rodata.entry");
+const volatile struct ww_sc_layout ww_sc_exit[WW_SC_TABLE] SEC(".rodata.exit");
 
 static __always_inline bool ww_in_tree(u32 tgid)
 {

@@ -84,11 +84,19 @@ struct ww_ring_ctl {
 WW_STATIC_ASSERT(sizeof(struct ww_ring_ctl) == 128);
 
 /* How the fields of a system call's event come about: generated from LTTng's shapes. `arg` 0 to 5 are the
- * arguments, 6 the return value, 7 is zero: the length of a sequence that we leave out. */
+ * arguments, 6 the return value, 7 what is said of the sequence that follows the fields (bpf/seq.bpf.h). */
 enum ww_sc_kind {
-	WW_SC_INT,    /* the low `size` bytes of `arg` */
+	WW_SC_INT,    /* `size` bytes of `arg`, from its byte `off` */
 	WW_SC_STR,    /* the user string that `arg` points to */
 	WW_SC_BYTES,  /* `size` <= 8 bytes at `off` from where `arg` points; zeros when unreadable */
+};
+/* The sequence at the end of the event. */
+enum ww_sc_seq {
+	WW_SQ_NONE,
+	WW_SQ_POLL,   /* entry: all descriptors; exit: those that are ready */
+	WW_SQ_SELECT, /* three sets */
+	WW_SQ_EPOLL,  /* events that epoll_wait returned */
+	WW_SQ_ADDR,   /* an IPv4 and an IPv6 address, one of them or both empty */
 };
 #define WW_SC_FIELDS 8
 #define WW_SC_TABLE  1024 /* entries; abi << 9 | nr */
@@ -102,7 +110,8 @@ struct ww_sc_layout {
 	ww_u8 strs;   /* strings among them */
 	ww_u8 fixed;  /* bytes of the other fields */
 	ww_u8 slow;   /* has fields other than WW_SC_INT */
-	ww_u8 pad[2];
+	ww_u8 seq;    /* enum ww_sc_seq */
+	ww_u8 pad;
 	struct ww_sc_field f[WW_SC_FIELDS];
 };
 WW_STATIC_ASSERT(sizeof(struct ww_sc_layout) == 40);

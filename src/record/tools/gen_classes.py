@@ -40,9 +40,11 @@ ALIAS = {"clone": {"flags": "clone_flags", "parent_tid": "parent_tidptr", "child
 SPLIT = """pread64 pwrite64 truncate64 ftruncate64 fadvise64 fadvise64_64 sync_file_range fallocate
 readahead preadv pwritev preadv2 pwritev2 lookup_dcookie fanotify_mark mmap clone""".split()
 EVENT_FIELDS = [("BYTES", 3, 8, 4), ("BYTES", 3, 4, 4), ("BYTES", 3, 4, 0), ("BYTES", 3, 1, 0)]
-SOCKADDR_ARG = 1
-RET, ZERO_ARG = 6, 7 # beside the arguments, see bpf/wire.h
-ZERO = re.compile(r"^(fds_length|overflow|_\w+_length)$")
+RET, MADE = 6, 7 # beside the arguments, see bpf/wire.h
+# What bpf/seq.bpf.h puts into MADE, a 64-bit value: size and offset there.
+MADE_FIELDS = {"fds_length": (4, 0), "overflow": (1, 4), "family": (2, 0), "sport": (2, 2), "dport": (2, 2)}
+# A shape that holds this sequence is of this kind.
+SEQUENCES = [("_POLLIN;", "POLL"), ("_readfds[", "SELECT"), ("_EPOLLIN;", "EPOLL"), ("_v4addr[", "ADDR")]
 
 
 def arguments(call):
@@ -54,8 +56,15 @@ def arguments(call):
 	return [(name, "*" in ctype) for ctype, name in rows]
 
 
+def sequence_of(body):
+	for text, kind in SEQUENCES:
+		if text in body and "_length ];" in body:
+			return "WW_SQ_" + kind
+	return "WW_SQ_NONE"
+
+
 def fields_of(call, body):
-	"""The layout of one event: a list of (kind, arg, size, offset), or None."""
+	"""The layout of one event without its sequences: a list of (kind, arg, size, offset), or None."""
 	args = arguments(call)
 	if args is None:
 		return None
@@ -82,14 +91,10 @@ def fields_of(call, body):
 		if name == "ret":
 			out.append(("INT", RET, 8, 0))
 			continue
-		if m[2] and "_length" in m[2]:
-			continue # a sequence: its length was written as 0
-		if ZERO.match(name):
-			size = int(re.search(r"size = (\d+)", line)[1]) // 8
-			out.append(("INT", ZERO_ARG, size, 0))
-			continue
-		if name in ("family", "sport", "dport") and call in ("accept", "accept4", "connect"):
-			out.append(("BYTES", SOCKADDR_ARG, 2, 0 if name == "family" else 2))
+		if m[2] and "_length" in m[2] or re.match(r"_\w+_length$", name):
+			continue # the sequence, and its own length just before it
+		if name in MADE_FIELDS and sequence_of(body) != "WW_SQ_NONE":
+			out.append(("INT", MADE) + MADE_FIELDS[name])
 			continue
 		if name == "tvp" and call == "pselect6":
 			name = "tsp"
@@ -101,7 +106,9 @@ def fields_of(call, body):
 			out.append(("STR", arg, 0, 0))
 			continue
 		size = 4 if line.startswith("}") else int(re.search(r"size = (\d+)", line)[1]) // 8
-		if m[2]:
+		if sequence_of(body) != "WW_SQ_NONE":
+			out.append(("INT", arg, size, 0)) # bpf/seq.bpf.h has read what accept's length points to
+		elif m[2]:
 			out.append(("BYTES", arg, size * int(m[2][1:-1]), 0))
 		elif args[arg][1] and size < 8:
 			out.append(("BYTES", arg, size, 0))
@@ -141,10 +148,10 @@ def main():
 		rows.append((next_id, name, shapes[name]))
 		cells = ", ".join("{WW_SC_%s, %d, %d, %d}" % f for f in fields)
 		fixed = sum(f[2] for f in fields)
-		layouts.append('{"%s", %d, %d, {%d, %d, %d, %d, %d, {0}, {%s}}},' % (
+		layouts.append('{"%s", %d, %d, {%d, %d, %d, %d, %d, %s, 0, {%s}}},' % (
 			TABLE_NAME.get(m[3], m[3]), bool(m[1]), m[2] == "exit", next_id, len(fields),
 			sum(f[0] == "STR" for f in fields), fixed,
-			any(f[0] != "INT" for f in fields), cells))
+			any(f[0] != "INT" for f in fields), sequence_of(shapes[name]), cells))
 		next_id += 1
 	note = "Made by tools/gen_classes.py from the metadata of LTTng's kernel tracer 2.13; do not edit."
 	with open(HERE + "/bpf/event_ids.h", "w") as f:
