@@ -249,7 +249,6 @@ static int load_failed(int r, struct ww_err *err)
 static int skeleton_load(struct ww_recorder *rec, struct ww_err *err)
 {
 	struct ww_ring_set *s = &rec->rings;
-	size_t value = sizeof(struct ww_sub) + s->sub_bytes + WW_SLACK;
 	struct whywait_bpf *skel = whywait_bpf__open();
 
 	if (!skel)
@@ -266,7 +265,7 @@ static int skeleton_load(struct ww_recorder *rec, struct ww_err *err)
 	skel->rodata->ww_own_tgid = (uint32_t)getpid();
 	layouts_set(skel);
 	symbols_set(skel);
-	bpf_map__set_value_size(skel->maps.ww_rings, (uint32_t)value);
+	bpf_map__set_value_size(skel->maps.ww_rings, s->sub_bytes + WW_TAIL);
 	bpf_map__set_max_entries(skel->maps.ww_rings, s->ncpu * s->nsub);
 	int r = programs_choose(rec, err);
 	if (r)
@@ -275,7 +274,7 @@ static int skeleton_load(struct ww_recorder *rec, struct ww_err *err)
 	if (r)
 		return load_failed(r, err);
 	s->ctl = (struct ww_ring_ctl *)skel->data_ctl->ww_ctl;
-	return ww_ring_set_init(s, bpf_map__fd(skel->maps.ww_rings), value, err);
+	return ww_ring_set_init(s, bpf_map__fd(skel->maps.ww_rings), err);
 }
 
 int ww_recorder_open(const struct ww_recorder_opts *opts, struct ww_recorder **ret, struct ww_err *err)

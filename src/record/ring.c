@@ -23,25 +23,32 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * WW_NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-static struct ww_sub *sub_at(const struct ww_ring_set *s, uint32_t cpu, uint64_t n)
+static uint8_t *packet_at(const struct ww_ring_set *s, uint32_t cpu, uint64_t n)
 {
-	return (struct ww_sub *)(s->base + s->stride * (cpu * s->nsub + (n & (s->nsub - 1))));
+	return s->base + s->stride * (cpu * s->nsub + (n & (s->nsub - 1)));
 }
 
-int ww_ring_set_init(struct ww_ring_set *s, int map_fd, size_t value_bytes, struct ww_err *err)
+static struct ww_sub *sub_at(const struct ww_ring_set *s, uint32_t cpu, uint64_t n)
+{
+	return (struct ww_sub *)(packet_at(s, cpu, n) + s->sub_bytes + WW_SUB_AT);
+}
+
+/* All pages are there from the start: to the kernel, looking for a missing one is a place to give up a direct
+ * write when a signal kills us. */
+int ww_ring_set_init(struct ww_ring_set *s, int map_fd, struct ww_err *err)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-	s->stride = (value_bytes + 7) & ~(size_t)7;
+	s->stride = s->sub_bytes + WW_TAIL;
 	s->map_bytes = (s->stride * s->ncpu * s->nsub + page - 1) & ~(page - 1);
-	s->base = mmap(NULL, s->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
+	s->base = mmap(NULL, s->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, map_fd, 0);
 	if (s->base == MAP_FAILED) {
 		s->base = NULL;
 		return ww_err_errno(err, NULL, "cannot map the event rings (%zu bytes)", s->map_bytes);
 	}
 	s->cpu = ww_xcalloc(s->ncpu, sizeof(*s->cpu));
 	for (uint32_t i = 0; i < s->ncpu; i++) {
-		s->cpu[i].fd = -1;
+		s->cpu[i].file.fd = -1;
 		s->cpu[i].events = ww_xcalloc(s->nsub, sizeof(uint64_t));
 	}
 	return 0;
@@ -66,42 +73,21 @@ uint64_t ww_ring_lost(const struct ww_ring_set *s, uint32_t cpu)
 	return __atomic_load_n(&s->ctl[cpu].lost, __ATOMIC_RELAXED) + s->cpu[cpu].dropped;
 }
 
-static int file_open(struct ww_ring_set *s, uint32_t cpu, struct ww_err *err)
-{
-	char path[300];
-
-	snprintf(path, sizeof(path), "%s/c0_%u", s->outdir, cpu);
-	s->cpu[cpu].fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (s->cpu[cpu].fd < 0)
-		return ww_err_errno(err, path, "cannot create the stream file");
-	s->cpu[cpu].file_bytes = 0;
-	return 0;
-}
-
-/* Appends n bytes, or leaves the file as it was. */
+/* Appends the packet at p; n is its length with padding. */
 static int file_append(struct ww_ring_set *s, uint32_t cpu, const void *p, size_t n, struct ww_err *err)
 {
-	struct ww_ring_cpu *c = &s->cpu[cpu];
-	size_t done = 0;
+	struct ww_packet_file *f = &s->cpu[cpu].file;
+	char path[300];
+	int r = 0;
 
-	if (c->fd < 0) {
-		int r = file_open(s, cpu, err);
-		if (r)
-			return r;
+	if (f->fd < 0) {
+		snprintf(path, sizeof(path), "%s/c0_%u", s->outdir, cpu);
+		r = ww_packet_file_open(f, AT_FDCWD, path, O_TRUNC, 0644, err);
 	}
-	while (done < n) {
-		ssize_t w = pwrite(c->fd, (const char *)p + done, n - done, (off_t)(c->file_bytes + done));
-		if (w < 0 && errno == EINTR)
-			continue;
-		if (w <= 0) {
-			int r = ww_err_errno(err, s->outdir, "cannot write a packet of CPU %u", cpu);
-			if (done && ftruncate(c->fd, (off_t)c->file_bytes))
-				return r; /* a torn last packet: readers stop before it */
-			return r;
-		}
-		done += (size_t)w;
-	}
-	c->file_bytes += n;
+	if (!r)
+		r = ww_packet_file_append(f, p, n, err);
+	if (r)
+		return r;
 	s->bytes += n;
 	s->packets++;
 	return 0;
@@ -118,7 +104,7 @@ static void head_fill(struct ww_ring_set *s, uint32_t cpu, struct ww_packet_head
 		.timestamp_begin = begin,
 		.timestamp_end = end,
 		.content_size = (uint64_t)bytes * 8,
-		.packet_size = (uint64_t)bytes * 8,
+		.packet_size = (uint64_t)ww_packet_round(bytes) * 8,
 		.packet_seq_num = c->seq,
 		.events_discarded = lost + c->dropped + (cpu ? 0 : s->extra_lost),
 		.cpu_id = cpu,
@@ -137,7 +123,8 @@ static int sub_write(struct ww_ring_set *s, uint32_t cpu, uint64_t n, struct ww_
 {
 	struct ww_sub *sub = sub_at(s, cpu, n);
 	struct ww_ring_cpu *c = &s->cpu[cpu];
-	struct ww_packet_head *h = (struct ww_packet_head *)sub->data;
+	uint8_t *packet = packet_at(s, cpu, n);
+	struct ww_packet_head *h = (struct ww_packet_head *)packet;
 	uint64_t count = sub->committed >> 40;
 	uint64_t events = (count - c->events[n & (s->nsub - 1)]) & ((1u << 24) - 1);
 	uint32_t bytes = WW_MIN(sub->end_bytes, s->sub_bytes);
@@ -146,7 +133,8 @@ static int sub_write(struct ww_ring_set *s, uint32_t cpu, uint64_t n, struct ww_
 	s->events += events;
 	head_fill(s, cpu, h, sub->begin_ts_ns, sub->end_ts_ns, bytes, sub->lost);
 	uint64_t discarded = h->events_discarded;
-	int r = file_append(s, cpu, h, bytes, err);
+	memset(packet + bytes, 0, ww_packet_round(bytes) - bytes); /* an older lap's */
+	int r = file_append(s, cpu, packet, ww_packet_round(bytes), err);
 	if (r) {
 		c->dropped += events;
 		return r;
@@ -244,15 +232,16 @@ int ww_ring_set_finish(struct ww_ring_set *s, struct ww_err *err)
 	int ret = 0;
 
 	for (uint32_t i = 0; i < s->ncpu; i++) {
-		struct ww_packet_head h;
+		static _Alignas(WW_PACKET_ALIGN) uint8_t page[WW_PACKET_ALIGN];
+		struct ww_packet_head *h = (struct ww_packet_head *)page;
 		uint64_t now = now_ns();
 
-		head_fill(s, i, &h, now, now, sizeof(h), __atomic_load_n(&s->ctl[i].lost, __ATOMIC_RELAXED));
-		if (h.events_discarded == s->cpu[i].discarded)
+		head_fill(s, i, h, now, now, sizeof(*h), __atomic_load_n(&s->ctl[i].lost, __ATOMIC_RELAXED));
+		if (h->events_discarded == s->cpu[i].discarded)
 			continue;
-		int r = file_append(s, i, &h, sizeof(h), err);
+		int r = file_append(s, i, page, sizeof(page), err);
 		if (!r) {
-			s->cpu[i].discarded = h.events_discarded;
+			s->cpu[i].discarded = h->events_discarded;
 			s->cpu[i].seq++;
 		}
 		ret = ret ? ret : r;
@@ -265,9 +254,8 @@ int ww_ring_set_close_files(struct ww_ring_set *s, struct ww_err *err)
 	int ret = 0;
 
 	for (uint32_t i = 0; i < s->ncpu; i++) {
-		if (s->cpu[i].fd >= 0 && close(s->cpu[i].fd) && !ret)
-			ret = ww_err_errno(err, s->outdir, "cannot close the stream file of CPU %u", i);
-		s->cpu[i].fd = -1;
+		int r = ww_packet_file_close(&s->cpu[i].file, err);
+		ret = ret ? ret : r;
 	}
 	return ret;
 }

@@ -8,11 +8,11 @@
 
 #include "base/base.h"
 #include "base/err.h"
+#include "format/ctf/packet_file.h"
 #include "record/bpf/wire.h"
 
 struct ww_ring_cpu {
-	int fd;             /* stream file, -1: none yet */
-	uint64_t file_bytes;
+	struct ww_packet_file file; /* fd -1: none yet */
 	uint64_t seq;
 	uint64_t dropped;   /* events that were taken but could not be written */
 	uint64_t discarded; /* in the last packet that was written */
@@ -33,7 +33,7 @@ struct ww_ring_set {
 };
 
 /* Maps the ring map. ctl is the caller's and outlives the set. */
-int ww_ring_set_init(struct ww_ring_set *s, int map_fd, size_t value_bytes, struct ww_err *err);
+int ww_ring_set_init(struct ww_ring_set *s, int map_fd, struct ww_err *err);
 void ww_ring_set_release(struct ww_ring_set *s);
 /* Takes what is complete; with older_ns >= 0 also closes a sub-buffer that was begun that long ago (0: any).
  * The first error is returned, the draining goes on. */

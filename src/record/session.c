@@ -128,7 +128,7 @@ int ww_session_open(const struct ww_session_opts *opts, struct ww_session **ret,
 
 	s->opts = *opts;
 	s->dirfd = s->pid_fd = -1;
-	s->dump.fd = -1;
+	s->dump.file.fd = -1;
 	rc = ww_ctf_uuid_make(s->uuid, err);
 	if (rc)
 		goto fail;
@@ -250,7 +250,7 @@ int ww_session_stop(struct ww_session *s, struct ww_err *err)
 
 static int fill_snapshot(struct ww_session *s, int dirfd, struct ww_err *err)
 {
-	struct ww_ctf_out o = {.fd = -1};
+	struct ww_ctf_out o = {.file.fd = -1};
 	int rc = ww_recorder_snapshot(s->rec, s->snapshot_path, err);
 
 	if (!rc)

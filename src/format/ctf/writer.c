@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -226,6 +227,7 @@ int ww_ctf_meta_write(int dirfd, const char *name, const struct ww_ctf_meta *m, 
 {
 	char *text = NULL;
 	size_t len = 0;
+	char part[64];
 	FILE *f = open_memstream(&text, &len);
 	int rc = 0;
 
@@ -236,13 +238,18 @@ int ww_ctf_meta_write(int dirfd, const char *name, const struct ww_ctf_meta *m, 
 		free(text);
 		return ww_err_errno(err, name, "cannot make the metadata");
 	}
-	int fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+	snprintf(part, sizeof(part), "%s.part", name);
+	int fd = openat(dirfd, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
 	if (fd < 0)
 		rc = ww_err_errno(err, name, "cannot create");
 	else if (write_meta_packets(fd, m->uuid, text, len))
 		rc = ww_err_errno(err, name, "cannot write");
 	if (fd >= 0 && close(fd) && !rc)
 		rc = ww_err_errno(err, name, "cannot write");
+	if (!rc && syscall(SYS_renameat2, dirfd, part, dirfd, name, 1 /* RENAME_NOREPLACE */))
+		rc = ww_err_errno(err, name, "cannot create");
+	if (rc && fd >= 0)
+		unlinkat(dirfd, part, 0);
 	free(text);
 	return rc;
 }
@@ -261,14 +268,16 @@ int ww_ctf_uuid_make(uint8_t uuid[16], struct ww_err *err)
 int ww_ctf_out_open(struct ww_ctf_out *o, int dirfd, const char *name, const uint8_t uuid[16],
 		    uint64_t instance, uint32_t cpu, struct ww_err *err)
 {
-	int fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+	struct ww_packet_file f;
+	int rc = ww_packet_file_open(&f, dirfd, name, O_EXCL, 0640, err);
 
-	if (fd < 0)
-		return ww_err_errno(err, name, "cannot create");
-	*o = (struct ww_ctf_out){.fd = fd, .cpu = cpu, .instance = instance};
+	if (rc)
+		return rc;
+	*o = (struct ww_ctf_out){.file = f, .cpu = cpu, .instance = instance};
 	memcpy(o->uuid, uuid, 16);
 	o->cap = PACKET_BYTES + RECORD_MAX_BYTES;
-	o->buf = ww_xmalloc(o->cap);
+	o->buf = aligned_alloc(WW_PACKET_ALIGN, o->cap);
+	WW_ASSERT(o->buf);
 	o->len = sizeof(struct ww_ctf_packet_header);
 	return 0;
 }
@@ -352,25 +361,23 @@ void ww_ctf_rec_end(struct ww_ctf_out *o)
 
 int ww_ctf_out_flush(struct ww_ctf_out *o, struct ww_err *err)
 {
+	size_t len = o->len, whole = ww_packet_round(len);
 	struct ww_ctf_packet_header h = {
 		.magic = WW_CTF_MAGIC, .stream_instance_id = o->instance,
 		.begin_ts_ns = o->begin_ts_ns, .end_ts_ns = o->last_ts_ns,
-		.content_bits = (uint64_t)o->len * 8, .packet_bits = (uint64_t)o->len * 8,
+		.content_bits = (uint64_t)len * 8, .packet_bits = (uint64_t)whole * 8,
 		.seq = o->seq, .discarded = o->discarded, .cpu = o->cpu};
 
-	if (o->len == sizeof(h))
+	if (len == sizeof(h))
 		return 0;
 	memcpy(h.uuid, o->uuid, 16);
 	memcpy(o->buf, &h, sizeof(h));
-	size_t len = o->len;
+	memset(o->buf + len, 0, whole - len);
 	o->len = sizeof(h);
-	if (write_all(o->fd, o->buf, len)) {
-		int rc = ww_err_errno(err, "", "cannot write the state dump's stream");
-		if (ftruncate(o->fd, (off_t)o->bytes) == 0)
-			(void)lseek(o->fd, (off_t)o->bytes, SEEK_SET);
+	int rc = ww_packet_file_append(&o->file, o->buf, whole, err);
+	if (rc)
 		return rc;
-	}
-	o->bytes += len;
+	o->bytes = o->file.bytes;
 	o->seq++;
 	return 0;
 }
@@ -380,10 +387,9 @@ int ww_ctf_out_close(struct ww_ctf_out *o, struct ww_err *err)
 	if (!o->buf)
 		return 0;
 	int rc = ww_ctf_out_flush(o, err);
+	int rc2 = ww_packet_file_close(&o->file, err);
 
-	if (close(o->fd) && !rc)
-		rc = ww_err_errno(err, "", "cannot write the state dump's stream");
 	free(o->buf);
-	*o = (struct ww_ctf_out){.fd = -1};
-	return rc;
+	*o = (struct ww_ctf_out){.file.fd = -1};
+	return rc ? rc : rc2;
 }

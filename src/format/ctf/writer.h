@@ -13,7 +13,7 @@
 #ifndef WW_CTF_WRITER_H
 #define WW_CTF_WRITER_H
 
-#include "base/err.h"
+#include "format/ctf/packet_file.h"
 
 /* Bytes before the first event of a packet: magic, uuid, stream_id, stream_instance_id, then
  * timestamp_begin, timestamp_end, content_size, packet_size (bits), packet_seq_num, events_discarded,
@@ -55,7 +55,8 @@ struct ww_ctf_meta {
 };
 
 /* ww_ctf_meta_write - creates `name` ("metadata") in dirfd and writes the packetised TSDL text.
- * error -WW_EIO ... with err->file = name. The host's name and kernel come from uname. */
+ * error -WW_EIO ... with err->file = name. The host's name and kernel come from uname. The name appears when
+ * all of it is written: no kill leaves half of the metadata. */
 int ww_ctf_meta_write(int dirfd, const char *name, const struct ww_ctf_meta *m, struct ww_err *err);
 
 /* A random (version 4) uuid for a trace. */
@@ -63,13 +64,13 @@ int ww_ctf_uuid_make(uint8_t uuid[16], struct ww_err *err);
 
 /* One stream file. Not thread-safe: callers hold their own lock. */
 struct ww_ctf_out {
-	int fd;
+	struct ww_packet_file file;
 	uint32_t cpu;
 	uint64_t instance;
 	uint8_t uuid[16];
 	uint64_t seq, last_ts_ns, begin_ts_ns;
 	uint64_t bytes; /* written so far */
-	uint8_t *buf;
+	uint8_t *buf;   /* one packet, aligned for direct writes */
 	size_t len, cap, rec_at; /* rec_at: where the open record begins */
 	bool rec_bad;            /* the open record outgrew a packet */
 	uint64_t discarded;
@@ -90,8 +91,8 @@ void ww_ctf_rec_bytes(struct ww_ctf_out *o, const void *p, size_t n);
 void ww_ctf_rec_str(struct ww_ctf_out *o, const char *s);            /* with its NUL */
 void ww_ctf_rec_text(struct ww_ctf_out *o, const char *s, size_t n); /* an array of n, NUL-padded */
 void ww_ctf_rec_end(struct ww_ctf_out *o); /* a record too large for a packet is counted as discarded */
-/* Writes what is buffered as one packet; nothing buffered: does nothing. On a short write (full disk) the
- * partial packet is cut off again, so that what is in the file stays readable. */
+/* Writes what is buffered as one packet, padded; nothing buffered: does nothing. See packet_file.h for a full
+ * disk and for kills. */
 int ww_ctf_out_flush(struct ww_ctf_out *o, struct ww_err *err);
 int ww_ctf_out_close(struct ww_ctf_out *o, struct ww_err *err); /* flushes; frees; a zeroed one is fine */
 

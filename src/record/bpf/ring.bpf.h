@@ -22,7 +22,7 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(u32));
-	__uint(value_size, sizeof(struct ww_sub) + 4096 + WW_SLACK);
+	__uint(value_size, 4096 + WW_TAIL);
 } ww_rings SEC(".maps");
 
 struct ww_ring_ctl ww_ctl[WW_MAX_CPUS] SEC(".data.ctl");
@@ -57,11 +57,18 @@ struct ww_place {
 #define ww_put64(p, off, v) (*(u64 *)((void *)(p) + (off)) = (u64)(v))
 #define ww_put_comm(p, off, task) bpf_probe_read_kernel((void *)(p) + (off), 16, (task)->comm)
 
+/* The part of an element that is not its packet. */
+static __always_inline struct ww_sub *ww_sub_of(void *data)
+{
+	return data + ww_sub_mask + 1 + WW_SUB_AT;
+}
+
 static __always_inline struct ww_sub *ww_sub_at(u32 cpu, u64 n)
 {
 	u32 i = cpu * ww_nsub + ((u32)n & (ww_nsub - 1));
+	void *data = bpf_map_lookup_elem(&ww_rings, &i);
 
-	return bpf_map_lookup_elem(&ww_rings, &i);
+	return data ? ww_sub_of(data) : NULL;
 }
 
 /* The functions that are not static are verified once, on their own; inlined in each program they would be
@@ -136,10 +143,10 @@ __noinline int ww_take(u32 id, u32 bytes, struct ww_place *o)
 		WRITE_ONCE(c->last_ts_ns, ts);
 
 		u32 index = cpu * ww_nsub + ((u32)(pos >> ww_sub_shift) & (ww_nsub - 1));
-		struct ww_sub *s = bpf_map_lookup_elem(&ww_rings, &index);
-		if (!s)
+		u8 *p = bpf_map_lookup_elem(&ww_rings, &index);
+		if (!p)
 			break; /* a CPU that was not there at the start */
-		u8 *p = s->data + (off & ww_sub_mask);
+		p += off & ww_sub_mask;
 		if (head == 6) {
 			ww_put16(p, 0, id);
 			ww_put32(p, 2, ts);
@@ -162,16 +169,16 @@ lost:
 static __always_inline u8 *ww_reserve(struct ww_slot *slot, u32 id, u32 bytes)
 {
 	struct ww_place o = {};
-	struct ww_sub *s;
+	u8 *data;
 
 	if (!ww_take(id, bytes, &o))
 		return NULL;
-	s = bpf_map_lookup_elem(&ww_rings, &o.index);
-	if (!s)
+	data = bpf_map_lookup_elem(&ww_rings, &o.index);
+	if (!data)
 		return NULL;
-	slot->committed = &s->committed;
+	slot->committed = &ww_sub_of(data)->committed;
 	slot->add = WW_COMMIT_EVENT + o.head + bytes;
-	return s->data + (o.at & ww_sub_mask) + (o.head & 15);
+	return data + (o.at & ww_sub_mask) + (o.head & 15);
 }
 
 /* After the last store; the reader takes a packet when all of it is committed. */

@@ -106,9 +106,9 @@ static __always_inline u32 ww_addr_measure(struct ww_call *c, u32 exit)
  * lead to it. The place in the ring is therefore looked up again. */
 static __always_inline u8 *ww_seq_at(u32 index, u32 at)
 {
-	struct ww_sub *s = bpf_map_lookup_elem(&ww_rings, &index);
+	u8 *data = bpf_map_lookup_elem(&ww_rings, &index);
 
-	return s ? s->data + (at & ww_sub_mask) : NULL;
+	return data ? data + (at & ww_sub_mask) : NULL;
 }
 
 /* The fields before the sequence; returns their bytes. */
@@ -262,9 +262,9 @@ __noinline int ww_emit_seq(u32 call, u32 exit, struct ww_call *c)
 		ww_select_put(index, at, c);
 	else
 		ww_addr_put(index, at, c);
-	struct ww_sub *s = bpf_map_lookup_elem(&ww_rings, &index);
-	if (s)
-		__sync_fetch_and_add(&s->committed, WW_COMMIT_EVENT + o.head + bytes);
+	void *data = bpf_map_lookup_elem(&ww_rings, &index);
+	if (data)
+		__sync_fetch_and_add(&ww_sub_of(data)->committed, WW_COMMIT_EVENT + o.head + bytes);
 	return 0;
 }
 

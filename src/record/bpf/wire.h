@@ -1,8 +1,9 @@
 /* wire.h - what the eBPF programs and user space share: packet layout, ring layout, limits.
  *
- * A ring is nsub sub-buffers of one CPU; a sub-buffer is one element of an mmap-able ARRAY map: struct
- * ww_sub, then `sub_bytes` of packet, then WW_SLACK bytes that are never used: a record of the largest
- * size at any masked offset stays inside the element, which is what the verifier wants to see.
+ * A ring is nsub sub-buffers of one CPU; a sub-buffer is one element of an mmap-able ARRAY map: `sub_bytes`
+ * of packet, then a page that begins with WW_SLACK bytes that are never used (a record of the largest size at
+ * any masked offset stays inside the element, which is what the verifier wants to see) and ends with struct
+ * ww_sub. So packets are page-aligned in memory, and can be written directly to the disk.
  *
  * Position `pos` counts bytes ever reserved on the CPU: sub-buffer number n = pos / sub_bytes, its
  * element n % nsub. Offset 0 in a sub-buffer means that nobody has begun it; a packet never fills its
@@ -36,6 +37,8 @@ typedef int32_t ww_s32;
 #define WW_MAX_CPUS    512
 #define WW_MAX_RECORD  1024 /* largest event, header included */
 #define WW_SLACK       (2 * WW_MAX_RECORD)
+#define WW_TAIL        4096 /* bytes of an element after its packet */
+#define WW_SUB_AT      (WW_TAIL - 64) /* of struct ww_sub, from the packet's end */
 #define WW_EXTENDED_ID 65535
 
 /* Packet header and context as LTTng lays them out, packed. */
@@ -58,7 +61,7 @@ WW_STATIC_ASSERT(sizeof(struct ww_packet_head) == 84);
 #define WW_COMMIT_EVENT (1ull << 40)
 #define WW_COMMIT_BYTES (WW_COMMIT_EVENT - 1)
 
-/* One element of the ring map. */
+/* What stands in the element beside the packet. */
 struct ww_sub {
 	ww_u64 committed; /* bytes and events, never reset */
 	ww_u64 number;    /* n, of the packet that was opened last */
@@ -66,9 +69,9 @@ struct ww_sub {
 	ww_u64 lost;      /* the CPU's lost count when the packet was closed */
 	ww_u32 end_bytes; /* offset after the last event */
 	ww_u32 pad[5];
-	ww_u8 data[];     /* sub_bytes + WW_SLACK */
 };
-WW_STATIC_ASSERT(sizeof(struct ww_sub) == 64);
+WW_STATIC_ASSERT(sizeof(struct ww_sub) == WW_TAIL - WW_SUB_AT);
+WW_STATIC_ASSERT(WW_SUB_AT >= WW_SLACK);
 
 /* One for each CPU, in the program's .data.ctl, on cache lines of its own. */
 struct ww_ring_ctl {
