@@ -204,6 +204,10 @@ static void begin(struct ww_model *m, const struct ww_event *ev)
 	m->begin = ev->ts_ns;
 	if (ev->cls == WW_CLS_GAP && ww_v_int(ev, 1, ev->ts_ns) < m->begin)
 		m->begin = ww_v_int(ev, 1, ev->ts_ns);
+	/* Events that the model ignores may stand before the first one that it is told of. */
+	const struct ww_trace_stats *st = ww_trace_stats(m->trace);
+	if (st->events)
+		m->begin = WW_MIN(m->begin, st->begin_ts_ns);
 	m->f->begin_ts_ns = m->begin;
 }
 
