@@ -1,6 +1,7 @@
-/* facts.c - life of the facts, sealing (sort and index) and the look-ups by time. */
+/* facts.c - life of the facts, sealing and the look-ups by time. */
 #include <stdlib.h>
 
+#include "base/par.h"
 #include "facts/facts.h"
 #include "facts/facts_private.h"
 
@@ -22,68 +23,10 @@ void ww_facts_release(struct ww_facts *f)
 	ww_facts_columns_release(f);
 	free(f->state_first);
 	free(f->run_first);
-	free(f->run_of_cpu);
 	free(f->syscall_first);
-	free(f->syscall_of_thread);
 	ww_strtab_release(&f->strs);
 	ww_arena_release(&f->mem);
 	memset(f, 0, sizeof(*f));
-}
-
-/* Row numbers grouped by `key` (a thread or a CPU, < nkeys), by start within the group. Rows come
- * nearly sorted within a group already, so counting sort and then insertion sort is linear. */
-static uint32_t *group_rows(const uint32_t *key, const int64_t *start, uint32_t n, uint32_t nkeys,
-			    uint32_t **ret_first)
-{
-	uint32_t *first = ww_xcalloc((size_t)nkeys + 2, sizeof(*first));
-	uint32_t *rows = ww_xmalloc(sizeof(*rows) * ((size_t)n + 1));
-	uint32_t i, j;
-
-	for (i = 0; i < n; i++)
-		first[key[i] + 1]++;
-	for (i = 0; i < nkeys; i++)
-		first[i + 1] += first[i];
-	uint32_t *fill = ww_xmalloc(sizeof(*fill) * ((size_t)nkeys + 1));
-	memcpy(fill, first, sizeof(*fill) * ((size_t)nkeys + 1));
-	for (i = 0; i < n; i++)
-		rows[fill[key[i]]++] = i;
-	free(fill);
-	for (i = 1; i < n; i++) {
-		uint32_t r = rows[i];
-
-		for (j = i; j > first[key[r]] && start[rows[j - 1]] > start[r]; j--)
-			rows[j] = rows[j - 1];
-		rows[j] = r;
-	}
-	*ret_first = first;
-	return rows;
-}
-
-/* New column whose row i is old row order[i]. */
-static void *permute(void *col, const uint32_t *order, uint32_t n, size_t size)
-{
-	char *to = ww_xmalloc(size * ((size_t)n + 1));
-
-	for (uint32_t i = 0; i < n; i++)
-		memcpy(to + size * i, (char *)col + size * order[i], size);
-	free(col);
-	return to;
-}
-
-static void sort_states(struct ww_facts *f)
-{
-	struct ww_state_cols *c = &f->state;
-	uint32_t *order = group_rows(c->thread, c->start_ts_ns, c->n, f->thread.n, &f->state_first);
-
-#define WW_FACT(name, doc) if (!strcmp(#name, "state")) {
-#define WW_COL(fact, type, col, sql, unit, doc) \
-	f->fact.col = permute(f->fact.col, order, f->fact.n, sizeof(type));
-#define WW_END(name) f->name.cap = f->name.n + 1; }
-#include "facts/facts.def"
-#undef WW_FACT
-#undef WW_COL
-#undef WW_END
-	free(order);
 }
 
 static bool keys_in_range(const uint32_t *key, uint32_t n, uint32_t limit)
@@ -92,6 +35,21 @@ static bool keys_in_range(const uint32_t *key, uint32_t n, uint32_t limit)
 		if (key[i] >= limit)
 			return false;
 	return true;
+}
+
+static void index_rows(void *ctx, uint32_t i)
+{
+	struct ww_facts *f = ctx;
+	struct ww_pages *runs = &f->pages[WW_COLUMN_RUN_OF_CPU], *calls = &f->pages[WW_COLUMN_SYSCALL_OF_THREAD];
+
+	if (i) {
+		f->run_first = ww_facts_group(runs, f->run.cpu, f->run.start_ts_ns, f->run.n, f->host.ncpus);
+		f->run_of_cpu = runs->p;
+	} else {
+		f->syscall_first = ww_facts_group(calls, f->syscall.thread, f->syscall.start_ts_ns, f->syscall.n,
+						  f->thread.n);
+		f->syscall_of_thread = calls->p;
+	}
 }
 
 int ww_facts_seal(struct ww_facts *f, struct ww_err *err)
@@ -108,10 +66,8 @@ int ww_facts_seal(struct ww_facts *f, struct ww_err *err)
 		return ww_err_set(err, WW_EINTERNAL, NULL, WW_ERR_NO_OFFSET,
 				  "a fact names a thread or CPU that does not exist");
 	f->host.ncpus = ncpus;
-	sort_states(f);
-	f->run_of_cpu = group_rows(f->run.cpu, f->run.start_ts_ns, f->run.n, ncpus, &f->run_first);
-	f->syscall_of_thread = group_rows(f->syscall.thread, f->syscall.start_ts_ns, f->syscall.n,
-					  f->thread.n, &f->syscall_first);
+	ww_facts_sort_states(f);
+	ww_par_run(2, index_rows, f);
 	f->sealed = true;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #define WW_FACTS_H
 
 #include "base/err.h"
+#include "base/pages.h"
 #include "base/strtab.h"
 
 /* The tokens are those of JSON and SQL; the lists grow at the end. Names: ww_*_name(). */
@@ -72,6 +73,18 @@ const char *ww_file_kind_name(enum ww_file_kind k);
 #undef WW_COL
 #undef WW_END
 
+/* One number for each column of each fact, and for the row numbers that sealing makes. */
+enum ww_column_id {
+#define WW_FACT(name, doc)
+#define WW_COL(fact, type, col, sql, unit, doc) WW_COLUMN_##fact##_##col,
+#define WW_END(name) WW_COLUMNS_END_##name,
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+	WW_COLUMN_RUN_OF_CPU, WW_COLUMN_SYSCALL_OF_THREAD, WW_COLUMN_N
+};
+
 struct ww_loss {
 	uint64_t lost_events, bad_packets, out_of_order;
 	int64_t gap_ns; /* sum of the gaps' durations over CPUs */
@@ -108,6 +121,7 @@ struct ww_facts {
 #undef WW_FACT
 #undef WW_COL
 #undef WW_END
+	struct ww_pages pages[WW_COLUMN_N]; /* where the columns are: long ones in a temporary file */
 	/* sealed: states of thread t are rows state_first[t] .. state_first[t + 1] - 1, by start;
 	 * the same for runs per CPU through run_of_cpu (row numbers, by start). */
 	uint32_t *state_first;

@@ -1,22 +1,26 @@
 /* facts_columns.c - everything that facts.def alone decides: push, get, descriptors, release.
  *
- * Columns of one fact grow together, by doubling, so a push is a few stores.
+ * Columns of one fact grow together, so a push is a few stores.
  */
-#include <stdlib.h>
-
 #include "facts/facts.h"
 #include "facts/facts_private.h"
 
+/* Doubles; long columns grow by half, for their blocks are reserved on the disk. */
 static uint32_t next_cap(uint32_t cap)
 {
-	return cap ? cap * 2 : 64;
+	uint64_t more = cap < 1u << 20 ? cap : cap / 2;
+
+	return cap ? (uint32_t)WW_MIN(cap + more, UINT32_MAX) : 64;
 }
 
 #define WW_FACT(name, doc)                                 \
-	static void name##_grow(struct ww_##name##_cols *c) \
+	static void name##_grow(struct ww_facts *f)        \
 	{                                                  \
+		struct ww_##name##_cols *c = &f->name;     \
+		WW_ASSERT(c->cap < WW_NONE - 1);           \
 		c->cap = next_cap(c->cap);
-#define WW_COL(fact, type, col, sql, unit, doc) c->col = ww_xrealloc(c->col, sizeof(type) * c->cap);
+#define WW_COL(fact, type, col, sql, unit, doc) \
+	c->col = ww_pages_resize(&f->pages[WW_COLUMN_##fact##_##col], sizeof(type) * (size_t)c->cap);
 #define WW_END(name) }
 #include "facts/facts.def"
 #undef WW_FACT
@@ -29,7 +33,7 @@ static uint32_t next_cap(uint32_t cap)
 		struct ww_##name##_cols *c = &f->name;                             \
 		WW_DASSERT(!f->sealed);                                            \
 		if (WW_UNLIKELY(c->n == c->cap))                                   \
-			name##_grow(c);                                            \
+			name##_grow(f);                                            \
 		uint32_t i = c->n++;
 #define WW_COL(fact, type, col, sql, unit, doc) c->col[i] = row->col;
 #define WW_END(name) return i; }
@@ -52,23 +56,10 @@ static uint32_t next_cap(uint32_t cap)
 #undef WW_COL
 #undef WW_END
 
-#define WW_FACT(name, doc) static void name##_release(struct ww_##name##_cols *c) {
-#define WW_COL(fact, type, col, sql, unit, doc) free(c->col);
-#define WW_END(name) memset(c, 0, sizeof(*c)); }
-#include "facts/facts.def"
-#undef WW_FACT
-#undef WW_COL
-#undef WW_END
-
 void ww_facts_columns_release(struct ww_facts *f)
 {
-#define WW_FACT(name, doc) name##_release(&f->name);
-#define WW_COL(fact, type, col, sql, unit, doc)
-#define WW_END(name)
-#include "facts/facts.def"
-#undef WW_FACT
-#undef WW_COL
-#undef WW_END
+	for (size_t i = 0; i < WW_COLUMN_N; i++)
+		ww_pages_release(&f->pages[i]);
 }
 
 #define IS_SIGNED(type) ((type)-1 < (type)1)

@@ -6,4 +6,11 @@
 
 void ww_facts_columns_release(struct ww_facts *f);
 
+/* ---- facts_seal.c ---- */
+/* Row numbers grouped by `key` (a thread or a CPU, < nkeys), by start within the group, into g.
+ * Returns first[0 .. nkeys]: group k is rows first[k] .. first[k + 1] - 1; the caller frees it. */
+uint32_t *ww_facts_group(struct ww_pages *g, const uint32_t *key, const int64_t *start, uint32_t n, uint32_t nkeys);
+/* Sorts the states by (thread, start), their columns in parallel; fills f->state_first. */
+void ww_facts_sort_states(struct ww_facts *f);
+
 #endif

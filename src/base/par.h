@@ -1,0 +1,15 @@
+/* par.h - a handful of independent jobs on as many threads as this process may use.
+ *
+ *   ww_par_run(njobs, job, ctx): job(ctx, 0) ... job(ctx, njobs - 1), each once, in any order, and all have
+ *   returned when it returns. Jobs share nothing but ctx, which they read; what they write is their own.
+ */
+#ifndef WW_PAR_H
+#define WW_PAR_H
+
+#include "base/base.h"
+
+/* CPUs that this process may run on, at least 1, at most 64; WHYWAIT_THREADS in the environment says less. */
+unsigned ww_par_threads(void);
+void ww_par_run(uint32_t njobs, void (*job)(void *ctx, uint32_t i), void *ctx);
+
+#endif

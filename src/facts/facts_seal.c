@@ -1,0 +1,201 @@
+/* facts_seal.c - what sealing does to the rows: states by thread, row numbers by CPU and thread.
+ *
+ * A thread's states come in order of their time, mixed with those of the others: a counting sort that writes
+ * each row to its thread's next place keeps that order. Reading is sequential and each thread's rows are written
+ * sequentially, so it is as good when the columns are in a file as in memory. The columns are independent: they
+ * are moved in parallel. A column that was moved leaves its old memory to the next one, so that little new memory
+ * is touched.
+ *
+ *   thread 1 0 1 0 -> first[] = {0, 2, 4}; rows 0..3 go to 2 0 3 1
+ */
+#include <pthread.h>
+
+#include "base/par.h"
+#include "facts/facts.h"
+#include "facts/facts_private.h"
+
+/* first[k]: how many rows have a key below k, for k = 0 .. nkeys */
+static uint32_t *count_keys(const uint32_t *key, uint32_t n, uint32_t nkeys)
+{
+	uint32_t *first = ww_xcalloc((size_t)nkeys + 2, sizeof(*first));
+
+	for (uint32_t i = 0; i < n; i++)
+		first[key[i] + 1]++;
+	for (uint32_t i = 0; i < nkeys; i++)
+		first[i + 1] += first[i];
+	return first;
+}
+
+static uint32_t *copy_first(const uint32_t *first, uint32_t nkeys)
+{
+	uint32_t *fill = ww_xmalloc(sizeof(*fill) * ((size_t)nkeys + 1));
+
+	memcpy(fill, first, sizeof(*fill) * ((size_t)nkeys + 1));
+	return fill;
+}
+
+uint32_t *ww_facts_group(struct ww_pages *g, const uint32_t *key, const int64_t *start, uint32_t n, uint32_t nkeys)
+{
+	uint32_t *first = count_keys(key, n, nkeys), *fill = copy_first(first, nkeys);
+	uint32_t *rows = ww_pages_resize(g, sizeof(*rows) * ((size_t)n + 1));
+
+	/* Nearly in order already, so the insertion is short. */
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t at = fill[key[i]]++;
+
+		for (; at > first[key[i]] && start[rows[at - 1]] > start[i]; at--)
+			rows[at] = rows[at - 1];
+		rows[at] = i;
+	}
+	free(fill);
+	return first;
+}
+
+/* ---- states ---- */
+
+struct move {
+	struct ww_facts *f;
+	const uint32_t *thread; /* of each row as it was */
+	const uint32_t *order;  /* NULL: rows of a thread are in order; else old row by new row */
+	pthread_mutex_t lock;
+	struct ww_pages spare[WW_COLUMN_N]; /* memory that was left behind */
+	uint32_t nspare;
+};
+
+static const struct {
+	uint32_t size, id;
+} state_columns[] = {
+#define WW_FACT(name, doc)
+#define WW_COL(fact, type, col, sql, unit, doc) {sizeof(type), WW_COLUMN_##fact##_##col},
+#define WW_END(name)
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+};
+
+static bool is_state(uint32_t id)
+{
+	return id >= WW_COLUMN_state_thread && id < WW_COLUMNS_END_state;
+}
+
+#define SCATTER(type)                                                            \
+	for (uint32_t i = 0; i < n; i++)                                         \
+		((type *)to)[fill[thread[i]]++] = ((const type *)from)[i]
+
+static void scatter(struct move *m, const void *from, void *to, uint32_t size)
+{
+	const uint32_t *thread = m->thread;
+	uint32_t n = m->f->state.n, *fill = copy_first(m->f->state_first, m->f->thread.n);
+
+	switch (size) {
+	case 1: SCATTER(uint8_t); break;
+	case 2: SCATTER(uint16_t); break;
+	case 4: SCATTER(uint32_t); break;
+	default: SCATTER(uint64_t); break;
+	}
+	free(fill);
+}
+
+static void gather(const struct move *m, const void *from, void *to, uint32_t size)
+{
+	for (uint32_t i = 0; i < m->f->state.n; i++)
+		memcpy((char *)to + (size_t)size * i, (const char *)from + (size_t)size * m->order[i], size);
+}
+
+static struct ww_pages take_spare(struct move *m)
+{
+	struct ww_pages g = {0};
+
+	pthread_mutex_lock(&m->lock);
+	if (m->nspare)
+		g = m->spare[--m->nspare];
+	pthread_mutex_unlock(&m->lock);
+	return g;
+}
+
+static void leave_spare(struct move *m, struct ww_pages g)
+{
+	pthread_mutex_lock(&m->lock);
+	m->spare[m->nspare++] = g;
+	pthread_mutex_unlock(&m->lock);
+}
+
+static const uint32_t widths[] = {8, 4, 2, 1};
+
+/* Job i: column i of those of the states, wide ones first; thread itself is needed until the end. */
+static bool pick(uint32_t i, uint32_t *ret_id, uint32_t *ret_size)
+{
+	for (size_t w = 0; w < WW_ARRAY_SIZE(widths); w++)
+		for (uint32_t c = 0; c < WW_ARRAY_SIZE(state_columns); c++)
+			if (is_state(state_columns[c].id) && state_columns[c].id != WW_COLUMN_state_thread &&
+			    state_columns[c].size == widths[w] && !i--) {
+				*ret_id = state_columns[c].id;
+				*ret_size = widths[w];
+				return true;
+			}
+	return false;
+}
+
+static void move_column(void *ctx, uint32_t i)
+{
+	struct move *m = ctx;
+	uint32_t id, size;
+
+	if (!pick(i, &id, &size))
+		return;
+	struct ww_pages to = take_spare(m), *from = &m->f->pages[id];
+	ww_pages_resize(&to, (size_t)size * m->f->state.cap);
+	if (m->order)
+		gather(m, from->p, to.p, size);
+	else
+		scatter(m, from->p, to.p, size);
+	leave_spare(m, *from);
+	*from = to;
+}
+
+static bool in_order(const struct ww_facts *f)
+{
+	int64_t *last = ww_xmalloc(sizeof(*last) * ((size_t)f->thread.n + 1));
+	bool ok = true;
+
+	for (uint32_t i = 0; i < f->thread.n; i++)
+		last[i] = INT64_MIN;
+	for (uint32_t i = 0; i < f->state.n && ok; i++) {
+		ok = f->state.start_ts_ns[i] >= last[f->state.thread[i]];
+		last[f->state.thread[i]] = f->state.start_ts_ns[i];
+	}
+	free(last);
+	return ok;
+}
+
+void ww_facts_sort_states(struct ww_facts *f)
+{
+	struct move m = {.f = f, .thread = f->state.thread, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct ww_pages order = {0};
+	uint32_t n = f->state.n;
+
+	if (in_order(f)) {
+		f->state_first = count_keys(f->state.thread, n, f->thread.n);
+	} else {
+		f->state_first = ww_facts_group(&order, f->state.thread, f->state.start_ts_ns, n, f->thread.n);
+		m.order = order.p;
+	}
+	if (n)
+		ww_par_run(WW_COLUMNS_END_state - WW_COLUMN_state_thread - 1, move_column, &m);
+	for (uint32_t t = 0; t < f->thread.n; t++)
+		for (uint32_t i = f->state_first[t]; i < f->state_first[t + 1]; i++)
+			f->state.thread[i] = t;
+#define WW_FACT(name, doc)
+#define WW_COL(fact, type, col, sql, unit, doc) \
+	if (is_state(WW_COLUMN_##fact##_##col)) \
+		f->fact.col = f->pages[WW_COLUMN_##fact##_##col].p;
+#define WW_END(name)
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+	while (m.nspare)
+		ww_pages_release(&m.spare[--m.nspare]);
+	ww_pages_release(&order);
+}
