@@ -100,7 +100,7 @@ static void add_segment(struct adder *a, const struct ww_segment *s)
 	a->nseen = 0;
 	add(a, s, WW_SH_KIND, 0, s->state | (uint64_t)s->cause << 8, 0);
 	add(a, s, WW_SH_HOST, s->host, 0, 0);
-	add(a, s, WW_SH_THREAD, s->host, s->thread, s->thread == WW_NONE ? 1ull + s->cause : 0);
+	add(a, s, WW_SH_THREAD, s->host, s->thread, s->thread == WW_NONE ? 1ull + s->thing : 0);
 	add_wait(a, s, v->host, s->row);
 	if (s->thing == WW_WK_BLOCK && s->fact < f->block_io.n) {
 		add(a, s, WW_SH_DEVICE, s->host, f->block_io.dev[s->fact], 0);

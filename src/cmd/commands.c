@@ -12,6 +12,9 @@ X(report)
 #ifdef WW_HAVE_CMD_TREE
 X(tree)
 #endif
+#ifdef WW_HAVE_CMD_PATH
+X(path)
+#endif
 #ifdef WW_HAVE_CMD_THREADS
 X(threads)
 #endif
@@ -44,6 +47,9 @@ const struct ww_command ww_commands[] = {
 #endif
 #ifdef WW_HAVE_CMD_TREE
 	{"tree", "for every wait, who was waited for, and for whom that one waited", cmd_tree},
+#endif
+#ifdef WW_HAVE_CMD_PATH
+	{"path", "the critical path: what decided when it finished, on one host or many", cmd_path},
 #endif
 #ifdef WW_HAVE_CMD_THREADS
 	{"threads", "every thread: how long it ran, was ready, waited, and for what most", cmd_threads},

@@ -92,8 +92,7 @@ static void look_at_end(void *ctx)
 {
 }
 
-/* Time of the first event whose name or a string of which has the text in it. */
-static int find_event_text(const char *path, const char *text, int64_t *ret, struct ww_err *err)
+int ww_event_find(const char *path, const char *text, int64_t after_ts_ns, struct ww_event_place *ret, struct ww_err *err)
 {
 	const struct ww_visitor v = {look_at_nothing, look_at_end, look_at_value};
 	struct find_text s = {.text = text};
@@ -104,9 +103,9 @@ static int find_event_text(const char *path, const char *text, int64_t *ret, str
 	if (rc)
 		return rc;
 	while (!s.found && (rc = ww_trace_next(t, &ev, err)) == 1) {
-		if (ev.cls == WW_CLS_GAP)
+		if (ev.cls == WW_CLS_GAP || ev.ts_ns <= after_ts_ns)
 			continue;
-		*ret = ev.ts_ns;
+		*ret = (struct ww_event_place){ev.ts_ns, ev.cpu};
 		if (strstr(ww_trace_class(t, ev.cls)->name, text))
 			s.found = true;
 		else
@@ -151,7 +150,10 @@ int ww_time_resolve(const char *path, int64_t begin_ts_ns, int64_t offset, const
 			}
 		}
 	}
-	return find_event_text(path, s, ret, err);
+	struct ww_event_place at = {0};
+	int rc = ww_event_find(path, s, INT64_MIN, &at, err);
+	*ret = at.ts_ns;
+	return rc;
 }
 
 static int make_query(struct ww_loaded *l, const struct ww_opts *o, struct ww_err *err)

@@ -39,6 +39,14 @@ int ww_load_set(const char *const *paths, uint32_t n, const struct ww_opts *opts
 void ww_load_set_release(struct ww_loaded_set *s);
 int ww_load_set_status(const struct ww_loaded_set *s);
 
+struct ww_event_place {
+	int64_t ts_ns; /* the trace's clock */
+	int32_t cpu;
+};
+/* The first event after a time whose name, or a string of which, has the text in it (reads the trace).
+ * error -WW_EUSAGE there is none */
+int ww_event_find(const char *path, const char *text, int64_t after_ts_ns, struct ww_event_place *ret,
+		  struct ww_err *err);
 /* A time as a person writes it (--from, --to) -> the trace's clock: +1.5s after begin_ts_ns, seconds or ns
  * since the epoch (offset_ns is the clock's), or the first event with this text (reads the trace).
  * error -WW_EUSAGE none of these */

@@ -19,7 +19,7 @@ static uint32_t columns(FILE *out)
 }
 
 /* Of a chain a report shows what matters most, a tree more of it. */
-static struct ww_text_opts text_opts(const struct ww_opts *o, FILE *out, uint32_t top, bool tree)
+struct ww_text_opts ww_text_opts_of(const struct ww_opts *o, FILE *out, uint32_t top, bool tree)
 {
 	return (struct ww_text_opts){.color = ww_opts_color(o, out), .width = columns(out), .top = top,
 				     .steps = tree ? 12 : 5, .permille = tree ? 10 : 30,
@@ -27,7 +27,7 @@ static struct ww_text_opts text_opts(const struct ww_opts *o, FILE *out, uint32_
 				     .verbose = o->verbose > 0};
 }
 
-static int finish(FILE *out, int bad, int rc)
+int ww_output_finish(FILE *out, int bad, int rc)
 {
 	if (!fflush(out) && !ferror(out) && !bad)
 		return rc;
@@ -57,7 +57,7 @@ static int run(const struct ww_opts *opts, FILE *out, bool tree)
 	if (rc) {
 		rc = ww_opts_fail(&err);
 	} else {
-		struct ww_text_opts to = text_opts(opts, out, top, tree);
+		struct ww_text_opts to = ww_text_opts_of(opts, out, top, tree);
 		if (opts->json)
 			bad = tree ? ww_tree_json(out, &r, opts->threads) : ww_report_json(out, &r, opts->threads);
 		else if (tree)
@@ -68,7 +68,7 @@ static int run(const struct ww_opts *opts, FILE *out, bool tree)
 	}
 	ww_arena_release(&mem);
 	ww_load_release(&l);
-	return finish(out, bad, rc);
+	return ww_output_finish(out, bad, rc);
 }
 
 int ww_report_run(const struct ww_opts *opts, FILE *out)
@@ -106,7 +106,7 @@ int ww_table_cmd(int argc, char **argv)
 	if (rc) {
 		rc = ww_opts_fail(&err);
 	} else {
-		struct ww_text_opts to = text_opts(&o, stdout, 0, false);
+		struct ww_text_opts to = ww_text_opts_of(&o, stdout, 0, false);
 		if (o.json)
 			bad = ww_table_json(stdout, &t);
 		else
@@ -115,5 +115,5 @@ int ww_table_cmd(int argc, char **argv)
 	}
 	ww_arena_release(&mem);
 	ww_load_release(&l);
-	return finish(stdout, bad, rc);
+	return ww_output_finish(stdout, bad, rc);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cmd/opts.h"
+#include "view/view.h"
 
 /* ww_report_run - prints the report of the first trace of opts to `out`.
  * in    opts   from ww_opts_parse, or ww_opts_default with traces[0] set
@@ -15,5 +16,10 @@ int ww_report_run(const struct ww_opts *opts, FILE *out);
 int ww_tree_run(const struct ww_opts *opts, FILE *out);
 /* The command that prints the analysis of its own name (argv[0]). */
 int ww_table_cmd(int argc, char **argv);
+
+/* How text is to be laid out on `out`; `tree`: more of each chain. */
+struct ww_text_opts ww_text_opts_of(const struct ww_opts *o, FILE *out, uint32_t top, bool tree);
+/* rc, or WW_EXIT_FAILED with a message when the output could not be written (bad: a view said so). */
+int ww_output_finish(FILE *out, int bad, int rc);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "analysis/path.h"
 #include "analysis/report.h"
 
 struct ww_text_opts {
@@ -27,5 +28,10 @@ int ww_tree_json(FILE *out, const struct ww_report *r, bool family);
 /* Any result of rows, from its columns alone. */
 void ww_table_text(FILE *out, const struct ww_table *t, const struct ww_text_opts *o);
 int ww_table_json(FILE *out, const struct ww_table *t);
+/* The critical path: who it was on over time, step by step, what it was spent on. */
+void ww_path_text(FILE *out, const struct ww_path *p, const struct ww_path_sum *sum, const struct ww_text_opts *o);
+int ww_path_json(FILE *out, const struct ww_path *p, const struct ww_path_sum *sum);
+/* A line a segment, "waiter;waker;call;kind;detail ns", as flame graph tools read it. */
+void ww_path_folded(FILE *out, const struct ww_path *p);
 
 #endif

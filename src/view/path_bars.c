@@ -1,0 +1,173 @@
+/* path_bars.c - who the critical path was on: a line each with the time, the share and a bar over the time.
+ *
+ * A bar's cell is a slice of the time; its letter is what that one did longest in it while the path was on
+ * him, a space when the path was elsewhere for the whole slice.
+ */
+#include "analysis/names.h"
+#include "view/path_bars.h"
+
+#define CELLS 44
+#define LINES 20
+/* time, share, bar with its frame: what comes before the name */
+#define BEFORE_NAME (2 + 10 + 8 + 2 + CELLS + 2 + 1)
+
+static const char letters[WW_PC_N] = {' ', '#', '=', 'D', 'T', 'N', 'w', '?'};
+
+struct line {
+	uint32_t host, thread;
+	const char *name;
+	int64_t ns;
+	uint32_t depth; /* of its first visit */
+	int64_t cell[CELLS][WW_PC_N];
+};
+
+struct lines {
+	struct line v[LINES + 1]; /* the last: all others */
+	uint32_t n;
+	bool others;
+};
+
+enum ww_path_class ww_path_class_of(const struct ww_segment *s)
+{
+	switch (s->state) {
+	case WW_ST_RUNNING:
+	case WW_ST_RUNNING_USER:
+	case WW_ST_RUNNING_KERNEL:
+	case WW_ST_INTERRUPTED:
+		return WW_PC_RUN;
+	case WW_ST_PREEMPTED:
+	case WW_ST_RUNQUEUE:
+	case WW_ST_THROTTLED:
+	case WW_ST_STOLEN:
+		return WW_PC_READY;
+	case WW_ST_BLOCKED:
+		break;
+	default:
+		return s->state == WW_ST_STOPPED ? WW_PC_WAIT : WW_PC_UNKNOWN;
+	}
+	switch (s->cause) {
+	case WW_CA_DISK:
+	case WW_CA_FAULT:
+		return WW_PC_DISK;
+	case WW_CA_TIMER:
+		return WW_PC_TIMER;
+	case WW_CA_TCP:
+	case WW_CA_UDP:
+		return WW_PC_NET;
+	case WW_CA_UNKNOWN:
+	case WW_CA_NONE:
+		return WW_PC_UNKNOWN;
+	default:
+		return WW_PC_WAIT;
+	}
+}
+
+char ww_path_class_letter(enum ww_path_class c)
+{
+	return letters[c];
+}
+
+/* The threads with the largest shares, and what is no thread's, host by host. */
+static void choose_lines(struct ww_text *t, const struct ww_path *p, const struct ww_path_sum *sum, struct lines *l)
+{
+	uint32_t first = sum->first[WW_SH_THREAD], n = sum->first[WW_SH_THREAD + 1] - first;
+	uint32_t most = WW_MIN(t->o->top ? t->o->top : LINES, (uint32_t)LINES);
+
+	l->others = n > most;
+	n = WW_MIN(n, most);
+	for (uint32_t h = 0; h < p->set->nhosts; h++)
+		for (uint32_t i = first; i < first + n; i++)
+			if (sum->shares[i].host == h) {
+				struct line *k = &l->v[l->n++];
+				k->host = h;
+				k->thread = sum->shares[i].thread;
+				k->name = sum->shares[i].name;
+				k->depth = UINT32_MAX;
+			}
+}
+
+static struct line *line_of(struct lines *l, const struct ww_segment *s, uint32_t *last)
+{
+	for (uint32_t k = 0; k < l->n; k++) {
+		uint32_t i = (*last + k) % l->n;
+		const struct line *at = &l->v[i];
+
+		if (at->host != s->host || at->thread != s->thread)
+			continue;
+		if (s->thread == WW_NONE && strcmp(at->name, s->thing == WW_WK_PACKET ? "network" :
+							     s->thing == WW_WK_TIMER ? "timer" : "unknown"))
+			continue;
+		*last = i;
+		return &l->v[i];
+	}
+	return &l->v[LINES];
+}
+
+static void add_segment(const struct ww_path *p, struct line *l, const struct ww_segment *s)
+{
+	int64_t whole = p->to_ns - p->from_ns, from = s->start_ns - p->from_ns, to = from + s->dur_ns;
+	enum ww_path_class c = ww_path_class_of(s);
+
+	l->ns += s->dur_ns;
+	l->depth = WW_MIN(l->depth, p->visits[s->visit].depth);
+	for (int64_t i = (int64_t)((__int128)from * CELLS / whole); i < CELLS; i++) {
+		int64_t a = (int64_t)((__int128)whole * i / CELLS), b = (int64_t)((__int128)whole * (i + 1) / CELLS);
+
+		if (a >= to)
+			break;
+		l->cell[i][c] += WW_MAX(0, WW_MIN(b, to) - WW_MAX(a, from));
+	}
+}
+
+static void put_bar(struct ww_text *t, const struct line *l)
+{
+	static const enum ww_paint paints[WW_PC_N] = {
+		[WW_PC_RUN] = WW_P_RUN,  [WW_PC_READY] = WW_P_QUEUE, [WW_PC_DISK] = WW_P_WAIT, [WW_PC_TIMER] = WW_P_WAIT,
+		[WW_PC_NET] = WW_P_WAIT, [WW_PC_WAIT] = WW_P_WAIT,   [WW_PC_UNKNOWN] = WW_P_UNKNOWN};
+	enum ww_paint on = WW_P_NONE;
+
+	for (int i = 0; i < CELLS; i++) {
+		uint32_t best = WW_PC_NONE;
+
+		for (uint32_t c = 1; c < WW_PC_N; c++)
+			if (l->cell[i][c] > l->cell[i][best])
+				best = c;
+		if (paints[best] != on) {
+			fputs(ww_paint_off(t, on), t->out);
+			fputs(ww_paint_on(t, paints[best]), t->out);
+			on = paints[best];
+		}
+		fputc(letters[best], t->out);
+	}
+	fputs(ww_paint_off(t, on), t->out);
+}
+
+static void put_line(struct ww_text *t, const struct ww_path *p, const struct line *l, const char *name)
+{
+	unsigned indent = 2 * WW_MIN(l->depth == UINT32_MAX ? 0 : l->depth, 4u);
+
+	fprintf(t->out, "  %10s %5.1f %%  |", ww_text_dur(t, l->ns), 100.0 * (double)l->ns / (double)(p->to_ns - p->from_ns));
+	put_bar(t, l);
+	fprintf(t->out, "| %*s%s\n", (int)indent, "", ww_text_fit(t, name, t->o->width - BEFORE_NAME - indent - 1));
+}
+
+void ww_path_bars(struct ww_text *t, const struct ww_path *p, const struct ww_path_sum *sum)
+{
+	struct lines *l = ww_xcalloc(1, sizeof(*l));
+	uint32_t last = 0;
+
+	choose_lines(t, p, sum, l);
+	for (uint32_t i = 0; i < p->nsegments; i++)
+		add_segment(p, line_of(l, &p->segments[i], &last), &p->segments[i]);
+	fprintf(t->out, "\n%sWhere the path was%s\n", ww_paint_on(t, WW_P_BOLD), ww_paint_off(t, WW_P_BOLD));
+	fprintf(t->out, "        time   share   # running  = ready  D disk  T timer  N network  w other wait  ? unknown\n");
+	for (uint32_t i = 0; i < l->n; i++) {
+		if (p->set->nhosts > 1 && (!i || l->v[i].host != l->v[i - 1].host))
+			fprintf(t->out, "  host %s\n", ww_text_fit(t, p->set->hosts[l->v[i].host]->host.name, 60));
+		put_line(t, p, &l->v[i], l->v[i].name);
+	}
+	if (l->others)
+		put_line(t, p, &l->v[LINES], ww_arena_printf(&t->mem, "%u others",
+							     sum->first[WW_SH_THREAD + 1] - sum->first[WW_SH_THREAD] - l->n));
+	free(l);
+}

@@ -1,0 +1,284 @@
+/* path_text.c - the critical path for a person, after the title in three parts:
+ *
+ *   where it was     a line for each thread, grouped by host, with its share and a bar over the time:
+ *
+ *     40.73 ms  60.4 %  | ##############  ####    |  wl-producer (203)
+ *
+ *   step by step     the path in time order; what one did, and why the path went on from there:
+ *
+ *     +0.397013  11.09 ms  16.4 %  ######      wl-producer (203) running: user 6.3 ms, RCU 3.9 ms
+ *                                              woke wl-consumer (202), in write(4 pipe)
+ *
+ *   what it was spent on     sums by kind, host, file, lock and device
+ */
+#include <stdlib.h>
+
+#include "analysis/names.h"
+#include "view/path_bars.h"
+
+#define STEP_BAR 8
+
+/* What is shown as one line: a stretch of running, of being ready, or one wait. */
+struct step {
+	uint32_t first, n;
+	int64_t ns;
+	bool last; /* of its piece: then the path goes over to another */
+};
+
+struct steps {
+	struct step *v;
+	uint32_t n;
+	int64_t least_ns; /* shorter ones are summed up */
+	int64_t longest_ns;
+};
+
+static void put_title(struct ww_text *t, const char *s)
+{
+	fprintf(t->out, "\n%s%s%s\n", ww_paint_on(t, WW_P_BOLD), s, ww_paint_off(t, WW_P_BOLD));
+}
+
+static double percent(const struct ww_path *p, int64_t ns)
+{
+	return 100.0 * (double)ns / (double)(p->to_ns - p->from_ns);
+}
+
+/* ---- steps ---- */
+
+static enum ww_path_class class_of(const struct ww_segment *s)
+{
+	enum ww_path_class c = ww_path_class_of(s);
+
+	return c == WW_PC_RUN || c == WW_PC_READY ? c : WW_PC_N;
+}
+
+static struct steps make_steps(const struct ww_path *p)
+{
+	struct steps st = {.v = ww_xmalloc(sizeof(*st.v) * ((size_t)p->nsegments + 1))};
+
+	for (uint32_t i = 0; i < p->nsegments;) {
+		const struct ww_segment *s = &p->segments[i];
+		struct step *k = &st.v[st.n++];
+
+		*k = (struct step){.first = i, .n = 1, .ns = s->dur_ns};
+		while (i + k->n < p->nsegments && class_of(s) != WW_PC_N && s[k->n].arrow == s->arrow &&
+		       s[k->n].thread == s->thread && class_of(&s[k->n]) == class_of(s))
+			k->ns += s[k->n++].dur_ns;
+		i += k->n;
+		k->last = i == p->nsegments || p->segments[i].arrow != s->arrow;
+		st.longest_ns = WW_MAX(st.longest_ns, k->ns);
+	}
+	return st;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static void choose_steps(struct ww_text *t, struct steps *st, int64_t whole_ns)
+{
+	if (t->o->verbose)
+		return;
+	st->least_ns = whole_ns * (int64_t)t->o->permille / 1000;
+	if (!t->o->steps || st->n <= t->o->steps)
+		return;
+	int64_t *ns = ww_xmalloc(sizeof(*ns) * st->n);
+	for (uint32_t i = 0; i < st->n; i++)
+		ns[i] = st->v[i].ns;
+	qsort(ns, st->n, sizeof(*ns), longest_first);
+	st->least_ns = WW_MAX(st->least_ns, ns[t->o->steps - 1]);
+	free(ns);
+}
+
+/* "user 6.3 ms, read 1.2 ms" of a stretch of running; the longest three. */
+static const char *running_words(struct ww_text *t, const struct ww_path *p, const struct step *k, size_t room)
+{
+	struct { const char *name; int64_t ns; } part[24];
+	const char *line = "";
+	uint32_t np = 0;
+
+	for (uint32_t i = k->first; i < k->first + k->n; i++) {
+		const struct ww_segment *s = &p->segments[i];
+		const char *name = s->state == WW_ST_RUNNING_USER ? "user" : ww_segment_detail(&t->mem, p, s, false);
+		uint32_t j = 0;
+
+		if (!*name)
+			name = s->state == WW_ST_INTERRUPTED ? "interrupts" : s->state == WW_ST_RUNNING ? "user or kernel" : "kernel";
+		while (j < np && strcmp(part[j].name, name))
+			j++;
+		if (j == WW_ARRAY_SIZE(part))
+			j--;
+		else if (j == np)
+			part[np++].name = j == WW_ARRAY_SIZE(part) - 1 ? "others" : name, part[j].ns = 0;
+		part[j].ns += s->dur_ns;
+	}
+	for (int shown = 0; shown < 3; shown++) {
+		uint32_t best = 0;
+
+		for (uint32_t j = 1; j < np; j++)
+			if (part[j].ns > part[best].ns)
+				best = j;
+		const char *more = ww_arena_printf(&t->mem, "%s%s%s %s", line, shown ? ", " : "", part[best].name,
+						   ww_text_dur(t, part[best].ns));
+		if (part[best].ns * 20 < k->ns || part[best].ns <= 0 || (shown && strlen(more) > room))
+			break;
+		line = k->n == 1 ? part[best].name : more;
+		part[best].ns = 0;
+	}
+	return line;
+}
+
+static const char *what_words(struct ww_text *t, const struct ww_path *p, const struct step *k, size_t room)
+{
+	const struct ww_segment *s = &p->segments[k->first];
+	const char *call = ww_segment_call(&t->mem, p, s, true), *detail;
+
+	switch (ww_path_class_of(s)) {
+	case WW_PC_RUN:
+		return ww_arena_printf(&t->mem, "running: %s", running_words(t, p, k, room - 9));
+	case WW_PC_READY:
+		detail = ww_segment_detail(&t->mem, p, s, true);
+		return ww_arena_printf(&t->mem, "%s%s%s", ww_state_name(s->state), *detail ? " - " : "", detail);
+	default:
+		detail = ww_segment_detail(&t->mem, p, s, true);
+		return ww_arena_printf(&t->mem, "%s%s%s%s%s", ww_segment_kind(s), call ? " in " : "", call ? call : "",
+				       *detail && !(call && strstr(call, detail)) ? " - " : "",
+				       call && strstr(call, detail) ? "" : detail);
+	}
+}
+
+/* Deep chains do not run out of the page. */
+static unsigned indent_of(const struct ww_path *p, const struct ww_segment *s)
+{
+	return 2 * WW_MIN(p->visits[s->visit].depth, 8u);
+}
+
+static void put_step(struct ww_text *t, const struct ww_path *p, const struct steps *st, const struct step *k)
+{
+	const struct ww_segment *s = &p->segments[k->first];
+	const struct ww_facts *f = p->set->hosts[s->host];
+	unsigned indent = indent_of(p, s), used = 44 + indent;
+	char bar[STEP_BAR + 1] = "";
+	const char *name = ww_name_thread(&t->mem, f, s->thread);
+
+	if (!*name && s->state == WW_ST_BLOCKED)
+		name = s->thing == WW_WK_PACKET ? "network" : s->thing == WW_WK_TIMER ? "timer" : "";
+	if (p->set->nhosts > 1)
+		name = ww_arena_printf(&t->mem, "%s%s%s", f->host.name, *name ? " " : "", name);
+	name = ww_text_fit(t, name, 34);
+	used += (unsigned)strlen(name) + 1;
+	size_t room = t->o->width > used + 20 ? t->o->width - used : 20;
+	memset(bar, ww_path_class_letter(ww_path_class_of(s)), (size_t)(k->ns * STEP_BAR + st->longest_ns - 1) / (size_t)st->longest_ns);
+	fprintf(t->out, "%12s %10s %5.1f %%  %s%-*s%s %*s%s%s%s%s\n",
+		ww_text_at(t, ww_set_local(p->set, p->host, s->start_ns)), ww_text_dur(t, k->ns), percent(p, k->ns),
+		ww_paint_on(t, ww_paint_of(s->state)), STEP_BAR, bar, ww_paint_off(t, ww_paint_of(s->state)), (int)indent, "",
+		name, *name ? " " : "", ww_text_fit(t, what_words(t, p, k, room), room),
+		s->certainty != WW_SURE ? " (uncertain)" : "");
+	if (k->last)
+		fprintf(t->out, "%*s%s%s%s\n", (int)(44 + indent), "", ww_paint_on(t, WW_P_DIM),
+			ww_text_fit(t, ww_segment_via(&t->mem, p, &s[k->n - 1]), t->o->width - 44 - indent),
+			ww_paint_off(t, WW_P_DIM));
+}
+
+static void put_shorter(struct ww_text *t, uint32_t *count, int64_t *ns)
+{
+	if (*count)
+		fprintf(t->out, "%12s %10s          %s%u shorter step%s%s\n", "...", ww_text_dur(t, *ns), ww_paint_on(t, WW_P_DIM),
+			*count, *count == 1 ? "" : "s", ww_paint_off(t, WW_P_DIM));
+	*count = 0;
+	*ns = 0;
+}
+
+static void put_steps(struct ww_text *t, const struct ww_path *p)
+{
+	struct steps st = make_steps(p);
+	uint32_t shorter = 0;
+	int64_t shorter_ns = 0;
+
+	choose_steps(t, &st, p->to_ns - p->from_ns);
+	put_title(t, ww_arena_printf(&t->mem, "Step by step (%u steps; what one did, and why the path went on from there)", st.n));
+	for (uint32_t i = 0; i < st.n; i++) {
+		if (st.v[i].ns < st.least_ns) {
+			shorter++;
+			shorter_ns += st.v[i].ns;
+			continue;
+		}
+		put_shorter(t, &shorter, &shorter_ns);
+		put_step(t, p, &st, &st.v[i]);
+	}
+	put_shorter(t, &shorter, &shorter_ns);
+	free(st.v);
+}
+
+/* ---- sums ---- */
+
+static void put_shares(struct ww_text *t, const struct ww_path *p, const struct ww_path_sum *sum, enum ww_share_kind kind,
+		       const char *title, uint32_t most)
+{
+	uint32_t first = sum->first[kind], n = sum->first[kind + 1] - first, shown = 0;
+
+	if (t->o->verbose)
+		most = n;
+	for (uint32_t i = first; i < first + n && shown < most; i++, shown++) {
+		const struct ww_share *s = &sum->shares[i];
+		const char *name = s->name;
+
+		if (shown && percent(p, s->ns) < 0.1 && !t->o->verbose)
+			break;
+		if (p->set->nhosts > 1 && kind > WW_SH_HOST)
+			name = ww_arena_printf(&t->mem, "%s: %s", p->set->hosts[s->host]->host.name, name);
+		fprintf(t->out, "  %10s %5.1f %%  %-8s %s\n", ww_text_dur(t, s->ns), percent(p, s->ns), shown ? "" : title,
+			ww_text_fit(t, name, t->o->width - 32));
+	}
+	if (shown < n)
+		fprintf(t->out, "  %29s %u more\n", "", n - shown);
+}
+
+static void put_sums(struct ww_text *t, const struct ww_path *p, const struct ww_path_sum *sum)
+{
+	put_title(t, "What it was spent on");
+	put_shares(t, p, sum, WW_SH_KIND, "kind", 12);
+	if (p->set->nhosts > 1)
+		put_shares(t, p, sum, WW_SH_HOST, "host", 16);
+	if (sum->first[WW_SH_FILE] < sum->first[WW_SH_N])
+		fprintf(t->out, "  while it waited, at any level, for (these overlap)\n");
+	put_shares(t, p, sum, WW_SH_FILE, "file", 6);
+	put_shares(t, p, sum, WW_SH_LOCK, "lock", 6);
+	put_shares(t, p, sum, WW_SH_DEVICE, "device", 6);
+}
+
+static void put_notes(struct ww_text *t, const struct ww_path *p, const struct ww_path_sum *sum)
+{
+	if (!sum->nagle_count && !sum->uncertain_ns)
+		return;
+	put_title(t, "Worth looking at");
+	if (sum->nagle_count)
+		fprintf(t->out, "  %s of it (%.1f %%), %u time%s, Nagle's algorithm waited for a delayed ACK: a second small write\n"
+				"  was held back until the other side's ACK timer fired (TCP_NODELAY, or one write, avoids it)\n",
+			ww_text_dur(t, sum->nagle_ns), percent(p, sum->nagle_ns), sum->nagle_count, sum->nagle_count == 1 ? "" : "s");
+	if (sum->uncertain_ns)
+		fprintf(t->out, "  %s of it (%.1f %%) is uncertain: events were lost there\n", ww_text_dur(t, sum->uncertain_ns),
+			percent(p, sum->uncertain_ns));
+}
+
+void ww_path_text(FILE *out, const struct ww_path *p, const struct ww_path_sum *sum, const struct ww_text_opts *o)
+{
+	const struct ww_facts *f = p->set->hosts[p->host];
+	struct ww_text t = {.out = out, .f = f, .o = o};
+	const char *exe = ww_facts_str(f, f->thread.exe[p->target.thread]);
+
+	ww_arena_init(&t.mem);
+	const char *name = ww_text_fit(&t, ww_name_thread(&t.mem, f, p->target.thread), 40);
+	fprintf(out, "%sCritical path of %s%s: %s, from %s s to %s s%s%s%s%s\n", ww_paint_on(&t, WW_P_BOLD), name,
+		ww_paint_off(&t, WW_P_BOLD), ww_text_dur(&t, p->to_ns - p->from_ns),
+		ww_text_at(&t, ww_set_local(p->set, p->host, p->from_ns)), ww_text_at(&t, ww_set_local(p->set, p->host, p->to_ns)),
+		p->set->nhosts > 1 ? ", on " : "", p->set->nhosts > 1 ? f->host.name : "", *exe ? ", " : "", ww_text_fit(&t, exe, 30));
+	fprintf(out, "(%s)\n", p->target.why);
+	ww_path_bars(&t, p, sum);
+	put_steps(&t, p);
+	put_sums(&t, p, sum);
+	put_notes(&t, p, sum);
+	ww_arena_release(&t.mem);
+}
