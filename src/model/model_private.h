@@ -60,6 +60,8 @@ struct ww_cpu {
 enum ww_mode { WW_MODE_UNKNOWN, WW_MODE_USER, WW_MODE_KERNEL };
 
 /* The state that the thread is in now; becomes a row when it ends. */
+#define WW_LAST_ROWS 4
+
 struct ww_open_state {
 	int64_t start;
 	uint8_t state;
@@ -77,6 +79,8 @@ struct ww_thr {
 	uint8_t mode;
 	int16_t cpu; /* running there, -1 not running */
 	struct ww_open_state st;
+	uint32_t rows[WW_LAST_ROWS]; /* its last closed states, newest first; WW_NONE */
+	uint32_t long_row;           /* the longest closed one of running in this run; WW_NONE */
 	/* the call it is in */
 	const struct ww_sysinfo *sc;
 	uint32_t sc_row, sc_file;
@@ -211,6 +215,7 @@ void ww_thr_set_comm(struct ww_model *m, struct ww_thr *t, const struct ww_value
 void ww_thr_end(struct ww_model *m, struct ww_thr *t, int64_t ts);
 /* Ends the open state at ts and begins another; the ended one's row, WW_NONE when it took no time. */
 uint32_t ww_thr_state(struct ww_model *m, struct ww_thr *t, int64_t ts, enum ww_thread_state s);
+bool ww_thr_runs(uint8_t state); /* is it one of running in the thread's own context? */
 /* Runs on its CPU: user, kernel (call or fault), or interrupted, as things stand now. */
 void ww_thr_running(struct ww_model *m, struct ww_thr *t, int64_t ts);
 void ww_thr_known_mode(struct ww_model *m, struct ww_thr *t, enum ww_mode before);
@@ -277,7 +282,7 @@ WW_HANDLER(dump_ns);
 WW_HANDLER(own_target); WW_HANDLER(own_recorder); WW_HANDLER(own_block); WW_HANDLER(own_waker);
 WW_HANDLER(own_file); WW_HANDLER(own_fd); WW_HANDLER(own_sock); WW_HANDLER(own_ready);
 WW_HANDLER(own_epoll); WW_HANDLER(own_fault_end); WW_HANDLER(own_uring);
-WW_HANDLER(own_throttle); WW_HANDLER(own_timer_task); WW_HANDLER(own_sys_entry);
+WW_HANDLER(own_throttle); WW_HANDLER(own_stolen); WW_HANDLER(own_timer_task); WW_HANDLER(own_sys_entry);
 WW_HANDLER(own_sys_exit);
 
 #endif

@@ -169,3 +169,57 @@ void ww_on_own_throttle(struct ww_model *m, const struct ww_event *ev)
 	else if (!on && t->st.state == WW_ST_THROTTLED)
 		ww_thr_state(m, t, m->now, WW_ST_RUNQUEUE);
 }
+
+/* The last `ns` of a closed state. */
+static void steal_from_row(struct ww_model *m, uint32_t row, int64_t ns)
+{
+	struct ww_state r = ww_state_get(m->f, row);
+
+	if (ns >= r.dur_ns) {
+		m->f->state.state[row] = WW_ST_STOLEN;
+		return;
+	}
+	r.start_ts_ns += r.dur_ns - ns;
+	r.dur_ns = ns;
+	r.state = WW_ST_STOLEN;
+	m->f->state.dur_ns[row] -= ns;
+	ww_state_push(m->f, &r);
+}
+
+static void steal_from_open(struct ww_model *m, struct ww_thr *t, int64_t ns)
+{
+	struct ww_open_state before = t->st;
+
+	ww_thr_state(m, t, m->now - ns, WW_ST_STOLEN);
+	ww_thr_state(m, t, m->now, before.state);
+	before.start = t->st.start;
+	t->st = before;
+}
+
+/* The kernel sees at a tick or a switch how much the hypervisor took since it last looked. It lies before now, and
+ * no event came meanwhile: so in the latest of this run's states that is long enough; in the longest one when it
+ * was taken bit by bit. */
+void ww_on_own_stolen(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_thr *t = ww_thr_current(m);
+	int64_t ns = (int64_t)WW_MIN(ww_v_u64(ev, 0), (uint64_t)INT64_MAX / 2);
+	const struct ww_state_cols *s = &m->f->state;
+
+	if (!t || t->idle || t->cpu < 0 || !ns)
+		return;
+	if (ww_thr_runs(t->st.state) && m->now - t->st.start >= ns) {
+		steal_from_open(m, t, ns);
+		return;
+	}
+	for (size_t i = 0; i < WW_LAST_ROWS; i++) {
+		uint32_t row = t->rows[i];
+		if (row == WW_NONE || s->start_ts_ns[row] < m->cpu->run_start)
+			break;
+		if (ww_thr_runs(s->state[row]) && s->dur_ns[row] >= ns) {
+			steal_from_row(m, row, ns);
+			return;
+		}
+	}
+	if (t->long_row != WW_NONE && ww_thr_runs(s->state[t->long_row]))
+		steal_from_row(m, t->long_row, ns);
+}

@@ -34,6 +34,8 @@ struct ww_thr *ww_thr_new(struct ww_model *m, int32_t tid, int64_t start)
 	t->cpu = -1;
 	t->sc_row = t->sc_file = t->fault_row = t->wait_row = t->early_wakeup = WW_NONE;
 	t->ready_file = t->work_row = t->last_wait_row = WW_NONE;
+	memset(t->rows, 0xff, sizeof(t->rows)); /* WW_NONE */
+	t->long_row = WW_NONE;
 	t->sc_fd = -1;
 	t->st = (struct ww_open_state){.start = start, .state = WW_ST_UNKNOWN, .cpu = -1, .syscall = WW_NONE,
 				       .fault = WW_NONE, .wakeup = WW_NONE, .file = WW_NONE, .other = WW_NONE};
@@ -123,6 +125,25 @@ static uint32_t call_row(const struct ww_thr *t)
 	return t->in_syscall ? t->sc_row : WW_NONE;
 }
 
+bool ww_thr_runs(uint8_t state)
+{
+	return state == WW_ST_RUNNING_USER || state == WW_ST_RUNNING_KERNEL || state == WW_ST_RUNNING;
+}
+
+/* Where stolen time may be taken from, when it becomes known. */
+static void note_row(struct ww_model *m, struct ww_thr *t, uint32_t row)
+{
+	const struct ww_state_cols *s = &m->f->state;
+
+	memmove(t->rows + 1, t->rows, sizeof(t->rows) - sizeof(t->rows[0]));
+	t->rows[0] = row;
+	if (s->state[row] > WW_ST_STOLEN && s->state[row] != WW_ST_RUNNING)
+		t->long_row = WW_NONE; /* not on a CPU: another run begins */
+	else if (ww_thr_runs(s->state[row]) &&
+		 (t->long_row == WW_NONE || s->dur_ns[row] > s->dur_ns[t->long_row]))
+		t->long_row = row;
+}
+
 uint32_t ww_thr_state(struct ww_model *m, struct ww_thr *t, int64_t ts, enum ww_thread_state s)
 {
 	struct ww_open_state *o = &t->st;
@@ -135,6 +156,7 @@ uint32_t ww_thr_state(struct ww_model *m, struct ww_thr *t, int64_t ts, enum ww_
 				     .fault = o->fault, .wakeup = o->wakeup, .file = o->file,
 				     .object = o->object, .other = o->other, .detail = o->detail};
 		row = ww_state_push(m->f, &r);
+		note_row(m, t, row);
 	}
 	*o = (struct ww_open_state){.start = WW_MAX(ts, o->start), .state = (uint8_t)s, .cpu = t->cpu,
 				    .syscall = in_call(t) || s == WW_ST_BLOCKED ? call_row(t) : WW_NONE,

@@ -119,6 +119,7 @@ static const struct ww_vocab_row rows[] = {
 	{WW_K_OWN_THROTTLE, "whywait_throttle", "tid on"},
 	{WW_K_OWN_TIMER_TASK, "whywait_timer_task", "timer tid"},
 	{WW_K_OWN_SYS_ENTRY, "whywait_syscall_entry", "nr abi arg0 arg1 arg2"},
+	{WW_K_OWN_STOLEN, "whywait_stolen", "ns"},
 	{WW_K_OWN_SYS_EXIT, "whywait_syscall_exit", "nr abi ret"},
 };
 

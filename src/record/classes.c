@@ -45,6 +45,7 @@ const struct ww_class ww_classes[] = {
 	OWN(COST, "cost", U64("cpu_ns") U64("bytes")),
 	OWN(SYSCALL_ENTRY, "syscall_entry", I32("nr") U8("abi") ARGS),
 	OWN(SYSCALL_EXIT, "syscall_exit", I32("nr") U8("abi") I64("ret")),
+	OWN(STOLEN, "stolen", U64("ns")),
 };
 
 const size_t ww_classes_count = WW_ARRAY_SIZE(ww_classes);

@@ -63,6 +63,7 @@ static const struct {
 	{"whywait_ready", "tid=%t fd=%x data=%n"},
 	{"whywait_target", "tid=%t pid=%t begin=%n status=%x"},
 	{"whywait_throttle", "tid=%t on=%n"},
+	{"whywait_stolen", "ns=%n"},
 	{"whywait_uring", "op=%n req=%n"},
 	{"whywait_timer_task", "timer=%n tid=%t"},
 	{"lttng_statedump_process_state", "tid=%t pid=%t ppid=%x name='n' type=%n status=5"},

@@ -387,8 +387,52 @@ static void test_dead(void)
 	fake_free(k);
 }
 
+/* Nanoseconds of a thread in a state. */
+static int64_t time_in(const struct ww_facts *f, int32_t tid, enum ww_thread_state s)
+{
+	int64_t ns = 0;
+
+	for (uint32_t r = 0; r < f->state.n; r++)
+		if (f->thread.tid[f->state.thread[r]] == tid && f->state.state[r] == s)
+			ns += f->state.dur_ns[r];
+	return ns;
+}
+
+/*   100       400 410  420     900 905        1000
+ *   user ------- tick, user ---- call, user ---- switched out
+ *                      250 stolen, known at 420: of 100..400
+ *                                                 90 stolen, known at 1000: of 905..1000 */
+static void test_stolen(void)
+{
+	struct fake *k = fake_new("whywait");
+	struct ww_facts f;
+
+	contexts(k);
+	fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 400, 0, "timer_hrtimer_expire_entry", "hrtimer=0x77 now=5 function=1");
+	fake_event(k, 410, 0, "timer_hrtimer_expire_exit", "hrtimer=0x77");
+	fake_event(k, 420, 0, "whywait_stolen", "ns=250");
+	fake_event(k, 900, 0, "syscall_entry_getpid", "");
+	fake_event(k, 905, 0, "syscall_exit_getpid", "ret=10");
+	fake_event(k, 1000, 0, "whywait_stolen", "ns=90");
+	fake_event(k, 1000, 0, "sched_switch", SW(10, 20, 256));
+	fake_event(k, 1010, 0, "whywait_stolen", "ns=5000"); /* more than 20 has run */
+	fake_event(k, 1100, 0, "sched_switch", SW(20, 0, 256));
+	fake_event(k, 1200, 0, "whywait_stolen", "ns=50"); /* nobody's */
+	run(k, NULL, &f);
+	ok(contiguous(&f), "states are contiguous");
+	is_i64(time_in(&f, 10, WW_ST_STOLEN), 340, "what was taken");
+	is_str(nth(&f, 10, 1), "running-user//-/-1", "before");
+	is_str(nth(&f, 10, 2), "stolen//-/-1", "just before the tick that saw it");
+	is_i64(time_in(&f, 10, WW_ST_INTERRUPTED), 10, "the tick itself");
+	is_i64(time_in(&f, 20, WW_ST_STOLEN), 0, "never from who had not run so long");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
 int main(void)
 {
+	test_stolen();
 	test_contradiction();
 	test_dead();
 	test_pipe_and_sleep();

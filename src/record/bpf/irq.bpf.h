@@ -2,7 +2,7 @@
 #ifndef WW_IRQ_BPF_H
 #define WW_IRQ_BPF_H
 
-#include "task.bpf.h"
+#include "steal.bpf.h"
 
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(ww_irq_handler_entry, int irq, struct irqaction *action)
@@ -164,6 +164,7 @@ SEC("tp_btf/hrtimer_expire_exit")
 int BPF_PROG(ww_hrtimer_expire_exit, struct hrtimer *t)
 {
 	ww_emit_u64(WW_EV_TIMER_HRTIMER_EXPIRE_EXIT, (u64)t);
+	ww_check_stolen(bpf_get_current_task_btf()); /* the tick has looked at it */
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #define WW_SCHED_BPF_H
 
 #include "file.bpf.h"
+#include "steal.bpf.h"
 
 #define PRIO(t) ((t)->prio - 100) /* as LTTng shows it */
 
@@ -120,6 +121,7 @@ int BPF_PROG(ww_sched_switch, bool preempt, struct task_struct *prev, struct tas
 
 	bool was_in_tree = ww_this_cpu()->in_tree;
 
+	ww_check_stolen(prev);
 	ww_check_throttle(prev, next);
 	ww_this_cpu()->in_tree = next->pid && ww_in_tree(next->tgid);
 	if (state && !preempt && !prev->exit_state)

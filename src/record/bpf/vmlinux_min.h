@@ -107,8 +107,12 @@ struct mount {
 	struct vfsmount mnt;
 };
 
+struct rq {
+	u64 prev_steal_time_rq;
+};
 struct cfs_rq {
 	int throttle_count;
+	struct rq *rq;
 };
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
