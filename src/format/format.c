@@ -1,5 +1,5 @@
 /* format.c - finds the format of a path by its content and passes calls on to its reader. */
-#include "format/format.h"
+#include "format/ahead.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,8 +61,11 @@ int ww_trace_open(const char *path, const struct ww_open_opts *opts, struct ww_t
 
 void ww_trace_close(struct ww_trace *t)
 {
-	if (t)
-		t->fmt->close(t);
+	if (!t)
+		return;
+	ww_ahead_stop(t);
+	free(t->will_visit);
+	t->fmt->close(t);
 }
 
 const struct ww_trace_info *ww_trace_info(const struct ww_trace *t)
@@ -87,6 +90,7 @@ uint32_t ww_trace_damage(const struct ww_trace *t, const struct ww_damage **ret)
 
 int ww_trace_want(struct ww_trace *t, uint32_t cls, const char *const *fields, uint32_t n, struct ww_err *err)
 {
+	t->max_want = WW_MAX(t->max_want, n);
 	return t->fmt->want(t, cls, fields, n, err);
 }
 
@@ -97,11 +101,41 @@ void ww_trace_ignore(struct ww_trace *t, uint32_t cls)
 
 int ww_trace_next(struct ww_trace *t, struct ww_event *ret, struct ww_err *err)
 {
+	WW_DASSERT(!t->ahead);
 	return t->fmt->next(t, ret, err);
+}
+
+int ww_trace_batch(struct ww_trace *t, const struct ww_event **ret, struct ww_err *err)
+{
+	if (t->ahead)
+		return ww_ahead_batch(t, ret, err);
+	*ret = &t->one;
+	return t->fmt->next(t, &t->one, err);
+}
+
+void ww_trace_will_visit(struct ww_trace *t, uint32_t cls)
+{
+	WW_ASSERT(cls < t->info.nclasses && !t->ahead);
+	if (!t->will_visit)
+		t->will_visit = ww_xcalloc(t->info.nclasses, 1);
+	t->will_visit[cls] = 1;
+}
+
+int ww_trace_count(struct ww_trace *t, uint64_t *per_class, struct ww_err *err)
+{
+	struct ww_event ev;
+	int rc = t->fmt->count ? t->fmt->count(t, per_class, err) : 1;
+
+	while (rc == 1 && (rc = t->fmt->next(t, &ev, err)) == 1)
+		if (ev.cls != WW_CLS_GAP)
+			per_class[ev.cls]++;
+	return rc;
 }
 
 int ww_trace_visit(struct ww_trace *t, const struct ww_event *ev, const struct ww_visitor *v, void *ctx,
 		   struct ww_err *err)
 {
+	if (t->ahead)
+		return ww_ahead_visit(t, ev, v, ctx, err);
 	return t->fmt->visit(t, ev, v, ctx, err);
 }

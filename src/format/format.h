@@ -145,6 +145,19 @@ void ww_trace_ignore(struct ww_trace *t, uint32_t cls);
 /* 1 an event, 0 the end, negative error. Events come by time; of equal stamps the lower stream
  * index comes first, and within a stream the stream's own order is always kept. */
 int ww_trace_next(struct ww_trace *t, struct ww_event *ret, struct ww_err *err);
+/* The same for many at once: the number of events at *ret, 0 the end, negative error. They, and what they point
+ * to, are good until the next call. */
+int ww_trace_batch(struct ww_trace *t, const struct ww_event **ret, struct ww_err *err);
+/* From now on a thread of its own reads ahead of ww_trace_batch, which alone is then called; nothing changes where
+ * the process has one CPU. Call after ww_trace_want and ww_trace_ignore, before the first event. stats and damage
+ * are good at the end only. */
+void ww_trace_read_ahead(struct ww_trace *t);
+/* ww_trace_visit will be called for events of this class: needed before ww_trace_read_ahead, else it fails. */
+void ww_trace_will_visit(struct ww_trace *t, uint32_t cls);
+/* Counts the events of each class, to the end; instead of ww_trace_next.
+ * in    per_class  info.nclasses counts, which are added to
+ * error as ww_trace_next; what was counted up to there stands */
+int ww_trace_count(struct ww_trace *t, uint64_t *per_class, struct ww_err *err);
 /* All fields of the event just delivered; scope "payload" first, contexts under "ctx", "pkt". */
 int ww_trace_visit(struct ww_trace *t, const struct ww_event *ev, const struct ww_visitor *v, void *ctx,
 		   struct ww_err *err);
@@ -154,6 +167,7 @@ int ww_trace_visit(struct ww_trace *t, const struct ww_event *ev, const struct w
 struct ww_format {
 	const char *name;    /* "ctf" */
 	const char *summary; /* for --help */
+	bool stable; /* what values point to stays where it is until close */
 	/* Does this path hold the format, by content? Cheap; never fails. */
 	bool (*probe)(const char *path);
 	int (*open)(const char *path, const struct ww_open_opts *opts, struct ww_trace **ret,
@@ -167,13 +181,21 @@ struct ww_format {
 	int (*next)(struct ww_trace *t, struct ww_event *ret, struct ww_err *err);
 	int (*visit)(struct ww_trace *t, const struct ww_event *ev, const struct ww_visitor *v,
 		     void *ctx, struct ww_err *err);
+	/* Does what ww_trace_count says without merging; 1: it cannot here, nothing was read. May be NULL. */
+	int (*count)(struct ww_trace *t, uint64_t *per_class, struct ww_err *err);
 };
+
+struct ww_ahead;
 
 /* First member of every reader's own struct. */
 struct ww_trace {
 	const struct ww_format *fmt;
 	struct ww_trace_info info;
 	struct ww_trace_stats stats;
+	struct ww_event one;    /* format.c's: what ww_trace_batch delivers without a thread */
+	struct ww_ahead *ahead; /* ahead.c's */
+	uint32_t max_want;      /* values of one event, at most */
+	uint8_t *will_visit;    /* by class; NULL none */
 };
 
 extern const struct ww_format ww_format_ctf, ww_format_tracedat, ww_format_perfdata;

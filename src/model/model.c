@@ -38,8 +38,7 @@ static const ww_handler handlers[WW_K_N] = {
 	[WW_K_OWN_SOCK] = ww_on_own_sock, [WW_K_OWN_READY] = ww_on_own_ready,
 	[WW_K_OWN_EPOLL] = ww_on_own_epoll, [WW_K_OWN_FAULT_END] = ww_on_own_fault_end,
 	[WW_K_OWN_URING] = ww_on_own_uring,
-	[WW_K_OWN_THROTTLE] = ww_on_own_throttle, [WW_K_OWN_STOLEN] = ww_on_own_stolen,
-	[WW_K_OWN_TIMER_TASK] = ww_on_own_timer_task,
+	[WW_K_OWN_THROTTLE] = ww_on_own_throttle, [WW_K_OWN_TIMER_TASK] = ww_on_own_timer_task,
 	[WW_K_OWN_SYS_ENTRY] = ww_on_own_sys_entry, [WW_K_OWN_SYS_EXIT] = ww_on_own_sys_exit,
 };
 
@@ -137,6 +136,14 @@ static const char *syscall_fields(const struct ww_bound *b)
 	return b->sc->fields ? b->sc->fields : "fd";
 }
 
+/* Arrays inside the event are looked at: ww_v_array, ww_ready_at_exit. */
+static bool looks_inside(const struct ww_bound *b)
+{
+	if (b->kind == WW_K_SYS_EXIT)
+		return b->sc->wait == WW_W_POLL || b->sc->effect == WW_FX_PIPE || b->sc->effect == WW_FX_SOCKETPAIR;
+	return b->kind == WW_K_FORK || b->kind == WW_K_RAW_ENTRY;
+}
+
 static int bind_class(struct ww_model *m, uint32_t cls, const struct ww_model_opts *opts)
 {
 	const struct ww_class *c = ww_trace_class(m->trace, cls);
@@ -173,6 +180,8 @@ static int bind_class(struct ww_model *m, uint32_t cls, const struct ww_model_op
 	if (b->noted)
 		note_knowledge(m, b->kind);
 	m->has_switch_class |= b->kind == WW_K_SWITCH;
+	if (looks_inside(b))
+		ww_trace_will_visit(m->trace, cls);
 	return bind_fields(m, cls, c, fields, b);
 }
 
@@ -275,13 +284,16 @@ static void release(struct ww_model *m)
 
 static int read_all(struct ww_model *m, const struct ww_model_opts *opts)
 {
-	struct ww_event ev;
-	uint64_t n = 0;
+	const struct ww_event *ev;
+	uint64_t n = 0, told = 0;
 	int r;
 
-	while ((r = ww_trace_next(m->trace, &ev, m->err)) > 0) {
-		handle(m, &ev);
-		if ((++n & 0x3fff) == 0 && opts && opts->progress && opts->progress(opts->progress_ctx, n))
+	ww_trace_read_ahead(m->trace);
+	while ((r = ww_trace_batch(m->trace, &ev, m->err)) > 0) {
+		for (int i = 0; i < r; i++)
+			handle(m, &ev[i]);
+		n += (uint64_t)r;
+		if (opts && opts->progress && n - told >= 0x4000 && opts->progress(opts->progress_ctx, told = n))
 			return 0;
 	}
 	return r;

@@ -443,6 +443,7 @@ static int ctf_visit(struct ww_trace *t, const struct ww_event *ev, const struct
 const struct ww_format ww_format_ctf = {
 	.name = "ctf",
 	.summary = "Common Trace Format 1.8 (LTTng, whywait, barectf)",
+	.stable = true,
 	.probe = ctf_probe,
 	.open = ctf_open,
 	.close = ctf_close,

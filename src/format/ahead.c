@@ -1,0 +1,267 @@
+/* ahead.c - a thread that reads ahead: it decodes and merges while another builds facts.
+ *
+ * A ring of batches. The reader fills the one at `head`, the user has the one at `tail` until it asks for the next;
+ * what events point to is copied into the batch, unless the format says that it stays. An event that will be visited
+ * is visited by the reader, which writes down what the visitor is told; the user's visit plays it back.
+ *
+ *   head 5, tail 3, ring of 4: the user has batch 3, batch 4 is full, the reader fills batch 5 (slot 1)
+ *
+ * One reader is enough: decoding an event costs less than what the model does with it, so that a second one would
+ * wait for the model (docs/decisions/020-decode-plan.md).
+ */
+#include "format/ahead.h"
+
+#include <pthread.h>
+
+#include "base/arena.h"
+#include "base/par.h"
+#include "base/vec.h"
+
+#define BATCHES 4u
+#define BATCH_EVENTS 1024u
+#define BATCH_VALUES (BATCH_EVENTS * 6)
+
+enum call { CALL_BEGIN, CALL_BEGIN_ARRAY, CALL_END, CALL_VALUE };
+
+struct played { /* one call of a visitor */
+	const char *name, *label;
+	struct ww_value v;
+	uint8_t call; /* enum call */
+	uint8_t base;
+};
+
+struct tape {
+	const struct played *calls;
+	uint32_t n;
+};
+
+struct batch {
+	struct ww_event *ev;
+	struct ww_value *values;
+	uint32_t n;
+	int rc; /* of the call after the last event: 1 more come, 0 the end, negative */
+	struct ww_err err;
+	struct ww_arena mem;
+};
+
+struct ww_ahead {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t change;
+	uint64_t head, tail; /* batches filled; batches that the user is done with */
+	bool stop, started;
+	bool holding; /* the user's: it has the batch at tail */
+	uint32_t nvalues;
+	struct batch ring[BATCHES];
+	WW_VEC(struct played) calls; /* the reader's */
+	struct ww_arena *mem;        /* of the batch that is filled */
+	bool stable;
+};
+
+/* ---- the reader ---- */
+
+static void keep_value(struct ww_ahead *a, struct ww_value *v)
+{
+	if (!a->stable && v->p && (v->kind == WW_V_STR || v->kind == WW_V_BYTES))
+		v->p = ww_arena_strndup(a->mem, v->p, v->len);
+}
+
+static const char *keep_text(struct ww_ahead *a, const char *s)
+{
+	return s ? ww_arena_strdup(a->mem, s) : NULL;
+}
+
+static struct played *note(void *ctx, uint8_t call, const char *name)
+{
+	struct ww_ahead *a = ctx;
+	struct played *p = ww_vec_push(&a->calls);
+
+	p->call = call;
+	p->name = name;
+	return p;
+}
+
+static void note_begin(void *ctx, const char *name, bool array)
+{
+	note(ctx, array ? CALL_BEGIN_ARRAY : CALL_BEGIN, name);
+}
+
+static void note_end(void *ctx)
+{
+	note(ctx, CALL_END, NULL);
+}
+
+static void note_value(void *ctx, const char *name, const struct ww_value *v, const char *label, int base)
+{
+	struct played *p = note(ctx, CALL_VALUE, name);
+
+	p->v = *v;
+	p->base = (uint8_t)base;
+	keep_value(ctx, &p->v);
+	p->label = keep_text(ctx, label);
+}
+
+static const struct tape *record_visit(struct ww_trace *t, struct ww_ahead *a, const struct ww_event *ev)
+{
+	static const struct ww_visitor v = {note_begin, note_end, note_value};
+	struct tape *tape = WW_ARENA_NEW(a->mem, struct tape);
+	struct ww_err err = {0};
+
+	ww_vec_clear(&a->calls);
+	if (t->fmt->visit(t, ev, &v, a, &err) < 0)
+		return NULL; /* the user's visit fails then, too */
+	struct played *calls = WW_ARENA_ARRAY(a->mem, struct played, a->calls.n + 1);
+	if (a->calls.n)
+		memcpy(calls, a->calls.v, a->calls.n * sizeof(*calls));
+	*tape = (struct tape){calls, (uint32_t)a->calls.n};
+	return tape;
+}
+
+static void fill(struct ww_trace *t, struct batch *b)
+{
+	struct ww_ahead *a = t->ahead;
+	uint32_t used = 0;
+	int rc = 1;
+
+	ww_arena_reset(&b->mem);
+	a->mem = &b->mem;
+	for (b->n = 0; b->n < BATCH_EVENTS && a->nvalues - used >= WW_MAX(t->max_want, 2u); b->n++) {
+		struct ww_event *ev = &b->ev[b->n];
+
+		if ((rc = t->fmt->next(t, ev, &b->err)) <= 0)
+			break;
+		struct ww_value *to = b->values + used;
+		for (uint32_t i = 0; i < ev->nval; i++) {
+			to[i] = ev->v[i];
+			keep_value(a, &to[i]);
+		}
+		const bool visit = t->will_visit && ev->cls != WW_CLS_GAP && t->will_visit[ev->cls];
+		ev->priv = WW_UNLIKELY(visit) ? record_visit(t, a, ev) : NULL;
+		ev->v = to;
+		used += ev->nval;
+	}
+	b->rc = rc;
+}
+
+static void *read_loop(void *arg)
+{
+	struct ww_trace *t = arg;
+	struct ww_ahead *a = t->ahead;
+	int rc = 1;
+
+	while (rc > 0) {
+		pthread_mutex_lock(&a->lock);
+		while (!a->stop && a->head - a->tail >= BATCHES)
+			pthread_cond_wait(&a->change, &a->lock);
+		struct batch *b = &a->ring[a->head % BATCHES];
+		rc = a->stop ? 0 : 1;
+		pthread_mutex_unlock(&a->lock);
+		if (!rc)
+			break;
+		fill(t, b);
+		rc = b->rc;
+		pthread_mutex_lock(&a->lock);
+		a->head++;
+		pthread_cond_broadcast(&a->change);
+		pthread_mutex_unlock(&a->lock);
+	}
+	return NULL;
+}
+
+/* ---- the user ---- */
+
+static struct batch *next_batch(struct ww_ahead *a)
+{
+	pthread_mutex_lock(&a->lock);
+	if (a->holding) {
+		a->tail++;
+		pthread_cond_signal(&a->change);
+	}
+	a->holding = true;
+	while (a->head == a->tail)
+		pthread_cond_wait(&a->change, &a->lock);
+	pthread_mutex_unlock(&a->lock);
+	return &a->ring[a->tail % BATCHES];
+}
+
+int ww_ahead_batch(struct ww_trace *t, const struct ww_event **ret, struct ww_err *err)
+{
+	struct ww_ahead *a = t->ahead;
+	struct batch *b = a->holding ? &a->ring[a->tail % BATCHES] : NULL;
+
+	/* The last batch is kept: after its events comes the end, and again and again. */
+	if (!b || b->rc > 0) {
+		b = next_batch(a);
+		*ret = b->ev;
+		if (b->n)
+			return (int)b->n;
+	}
+	if (b->rc < 0 && err && !err->code)
+		*err = b->err;
+	return b->rc;
+}
+
+int ww_ahead_visit(struct ww_trace *t, const struct ww_event *ev, const struct ww_visitor *v, void *ctx,
+		   struct ww_err *err)
+{
+	const struct tape *tape = ev->priv;
+
+	if (!tape)
+		return ww_err_set(err, WW_EINTERNAL, t->info.path, ev->offset, "an event was not kept for a visit");
+	for (uint32_t i = 0; i < tape->n; i++) {
+		const struct played *p = &tape->calls[i];
+
+		if (p->call == CALL_VALUE)
+			v->value(ctx, p->name, &p->v, p->label, p->base);
+		else if (p->call == CALL_END)
+			v->end(ctx);
+		else
+			v->begin(ctx, p->name, p->call == CALL_BEGIN_ARRAY);
+	}
+	return 0;
+}
+
+void ww_trace_read_ahead(struct ww_trace *t)
+{
+	if (t->ahead || ww_par_threads() < 2)
+		return;
+	struct ww_ahead *a = ww_xcalloc(1, sizeof(*a));
+	a->stable = t->fmt->stable;
+	a->nvalues = WW_MAX(BATCH_VALUES, 2 * t->max_want);
+	for (uint32_t i = 0; i < BATCHES; i++) {
+		a->ring[i].ev = ww_xmalloc(BATCH_EVENTS * sizeof(struct ww_event));
+		a->ring[i].values = ww_xmalloc(a->nvalues * sizeof(struct ww_value));
+		ww_arena_init(&a->ring[i].mem);
+	}
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->change, NULL);
+	t->ahead = a;
+	a->started = pthread_create(&a->thread, NULL, read_loop, t) == 0;
+	if (!a->started)
+		ww_ahead_stop(t); /* then it is read as without one */
+}
+
+void ww_ahead_stop(struct ww_trace *t)
+{
+	struct ww_ahead *a = t->ahead;
+
+	if (!a)
+		return;
+	if (a->started) {
+		pthread_mutex_lock(&a->lock);
+		a->stop = true;
+		pthread_cond_broadcast(&a->change);
+		pthread_mutex_unlock(&a->lock);
+		pthread_join(a->thread, NULL);
+	}
+	for (uint32_t i = 0; i < BATCHES; i++) {
+		free(a->ring[i].ev);
+		free(a->ring[i].values);
+		ww_arena_release(&a->ring[i].mem);
+	}
+	ww_vec_free(&a->calls);
+	pthread_cond_destroy(&a->change);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+	t->ahead = NULL;
+}
