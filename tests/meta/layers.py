@@ -58,7 +58,7 @@ for folder in [f for f in folders if f in MAY]:
                 continue
             top = inc.split('/')[0] if '/' in inc else folder
             if top not in MAY or top == folder or top in MAY[folder]:
-                if top == 'format' and folder in ('record', 'live') and not re.match(r'format/ctf/.*writ', inc):
+                if top == 'format' and folder in ('record', 'live') and not re.match(r'format/ctf/(.*writ|packet_file)', inc):
                     bad.append('%s: "%s" is more of format than the CTF writer' % (where, inc))
                 continue
             bad.append('%s: "%s"; %s may include %s' % (where, inc, folder, ', '.join(sorted(MAY[folder])) or 'nothing'))
