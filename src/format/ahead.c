@@ -186,19 +186,21 @@ static struct batch *next_batch(struct ww_ahead *a)
 
 int ww_ahead_batch(struct ww_trace *t, const struct ww_event **ret, struct ww_err *err)
 {
-	struct ww_ahead *a = t->ahead;
-	struct batch *b = a->holding ? &a->ring[a->tail % BATCHES] : NULL;
+	struct batch *b = t->ahead->holding ? &t->ahead->ring[t->ahead->tail % BATCHES] : NULL;
+	int rc;
 
-	/* The last batch is kept: after its events comes the end, and again and again. */
+	/* The last batch is kept until its events are done with; then comes the end. */
 	if (!b || b->rc > 0) {
-		b = next_batch(a);
+		b = next_batch(t->ahead);
 		*ret = b->ev;
 		if (b->n)
 			return (int)b->n;
 	}
-	if (b->rc < 0 && err && !err->code)
+	rc = b->rc;
+	if (rc < 0 && err && !err->code)
 		*err = b->err;
-	return b->rc;
+	ww_ahead_stop(t);
+	return rc;
 }
 
 int ww_ahead_visit(struct ww_trace *t, const struct ww_event *ev, const struct ww_visitor *v, void *ctx,
