@@ -40,6 +40,7 @@ static const ww_handler handlers[WW_K_N] = {
 	[WW_K_OWN_URING] = ww_on_own_uring,
 	[WW_K_OWN_THROTTLE] = ww_on_own_throttle, [WW_K_OWN_TIMER_TASK] = ww_on_own_timer_task,
 	[WW_K_OWN_SYS_ENTRY] = ww_on_own_sys_entry, [WW_K_OWN_SYS_EXIT] = ww_on_own_sys_exit,
+	[WW_K_OWN_FDS] = ww_on_own_fds,
 };
 
 static bool has_field(const struct ww_class *c, const char *name, size_t len)

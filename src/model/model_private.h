@@ -283,6 +283,6 @@ WW_HANDLER(own_target); WW_HANDLER(own_recorder); WW_HANDLER(own_block); WW_HAND
 WW_HANDLER(own_file); WW_HANDLER(own_fd); WW_HANDLER(own_sock); WW_HANDLER(own_ready);
 WW_HANDLER(own_epoll); WW_HANDLER(own_fault_end); WW_HANDLER(own_uring);
 WW_HANDLER(own_throttle); WW_HANDLER(own_stolen); WW_HANDLER(own_timer_task); WW_HANDLER(own_sys_entry);
-WW_HANDLER(own_sys_exit);
+WW_HANDLER(own_sys_exit); WW_HANDLER(own_fds);
 
 #endif

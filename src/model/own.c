@@ -66,6 +66,20 @@ void ww_on_own_fd(struct ww_model *m, const struct ww_event *ev)
 			      : WW_NONE);
 }
 
+/* After exec and close_range: what is not open any more names nothing. */
+void ww_on_own_fds(struct ww_model *m, const struct ww_event *ev)
+{
+	int64_t pid = ww_v_int(ev, 0, -1), words[64];
+	uint32_t n = ww_v_array(m, ev, "open", words, WW_ARRAY_SIZE(words));
+
+	if (pid <= 0 || pid > WW_MAX_TID)
+		return;
+	struct ww_proc *p = ww_proc_get(m, (int32_t)pid);
+	for (size_t fd = 0; fd < p->fds.n; fd++)
+		if (fd / 64 >= n || !((uint64_t)words[fd / 64] >> fd % 64 & 1))
+			ww_fd_set(p, (int64_t)fd, WW_NONE);
+}
+
 static void address_text(const struct ww_value *v, uint16_t family, uint64_t port, char *buf, size_t size)
 {
 	char ip[INET6_ADDRSTRLEN] = "?";

@@ -121,6 +121,7 @@ static const struct ww_vocab_row rows[] = {
 	{WW_K_OWN_SYS_ENTRY, "whywait_syscall_entry", "nr abi arg0 arg1 arg2"},
 	{WW_K_OWN_STOLEN, "whywait_stolen", "ns"},
 	{WW_K_OWN_SYS_EXIT, "whywait_syscall_exit", "nr abi ret"},
+	{WW_K_OWN_FDS, "whywait_fds", "pid"},
 };
 
 /* Fields of the events of one named system call: see sysinfo.c. */

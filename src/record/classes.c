@@ -46,6 +46,7 @@ const struct ww_class ww_classes[] = {
 	OWN(SYSCALL_ENTRY, "syscall_entry", I32("nr") U8("abi") ARGS),
 	OWN(SYSCALL_EXIT, "syscall_exit", I32("nr") U8("abi") I64("ret")),
 	OWN(STOLEN, "stolen", U64("ns")),
+	OWN(FDS, "fds", I32("pid") U32("n") INT(64, 0, 16, "open[ _n ]")),
 };
 
 const size_t ww_classes_count = WW_ARRAY_SIZE(ww_classes);

@@ -25,6 +25,73 @@ __noinline int ww_emit_fd(u32 fd, u32 closed)
 	return 0;
 }
 
+/* whywait_fds: pid n open[n]; which descriptors are open, the first FD_WORDS * 64 of them. */
+#define FD_WORDS 16
+static __always_inline int ww_emit_open_fds(struct task_struct *t)
+{
+	struct fdtable *fdt = BPF_CORE_READ(t, files, fdt);
+	u32 n = fdt ? (BPF_CORE_READ(fdt, max_fds) + 63) / 64 : 0;
+	struct ww_slot s;
+	u8 *p;
+
+	if (!n)
+		return 0;
+	if (n > FD_WORDS)
+		n = FD_WORDS;
+	p = ww_reserve(&s, WW_EV_WHYWAIT_FDS, 8 + 8 * n);
+	if (!p)
+		return 0;
+	ww_put32(p, 0, t->tgid);
+	ww_put32(p, 4, n);
+	bpf_probe_read_kernel(p + 8, (8 * n) & 255, BPF_CORE_READ(fdt, open_fds));
+	ww_commit(&s);
+	return 0;
+}
+
+/* Exec closes descriptors, and no call tells which. The tracepoint comes after they are closed. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(ww_exec_fds, struct task_struct *t)
+{
+	return ww_in_tree(t->tgid) ? ww_emit_open_fds(t) : 0;
+}
+
+/* Descriptors that came with a message (SCM_RIGHTS): of the first two control messages the first 16 each.
+ * source include/linux/socket.h: struct user_msghdr, struct cmsghdr; net/compat.c */
+#define CONTROLS    2
+#define CONTROL_FDS 16
+static __always_inline int ww_received_fds(struct ww_call *c)
+{
+	u64 at = 0, left = 0;
+	u32 word;
+
+	word = c->abi == ABI_I386 ? 4 : 8;
+	bpf_probe_read_user(&at, word, (void *)(c->arg[1] + (word == 4 ? 16 : 32)));
+	bpf_probe_read_user(&left, word, (void *)(c->arg[1] + (word == 4 ? 20 : 40)));
+	for (u32 k = 0; k < CONTROLS; k++) {
+		u64 len = 0, kind = 0;
+
+		if (!at || left < word + 8)
+			break;
+		bpf_probe_read_user(&len, word, (void *)at);
+		bpf_probe_read_user(&kind, 8, (void *)(at + word));
+		if (len < word + 8 || len > left)
+			break;
+		for (u32 i = 0; i < CONTROL_FDS; i++) {
+			u32 fd;
+
+			if (kind != (1ull << 32 | 1) || len < word + 8 + 4 * (i + 1)) /* SOL_SOCKET, SCM_RIGHTS */
+				break;
+			if (bpf_probe_read_user(&fd, 4, (void *)(at + word + 8 + 4 * i)))
+				break;
+			ww_emit_fd(fd, 0);
+		}
+		len = (len + word - 1) & ~(u64)(word - 1);
+		at += len;
+		left = left > len ? left - len : 0;
+	}
+	return 0;
+}
+
 /* whywait_ready: tid nr fd revents data */
 static __always_inline void ww_emit_ready(u32 tid, s32 nr, s32 fd, u32 revents, u64 data)
 {
@@ -155,6 +222,10 @@ __noinline int ww_emit_fds(struct ww_call *c, long ret, u32 fc)
 		struct ww_file f = {};
 
 		ww_file_of_fd(c->arg[0], &f);
+	} else if (fc & WW_FC_RECVMSG) {
+		ww_received_fds(c);
+	} else if (fc & WW_FC_RANGE) {
+		ww_emit_open_fds(t);
 	} else if (fc & WW_FC_EPOLL_CTL) {
 		ww_emit_epoll(t->tgid, c);
 	} else if (ww_sc_exit[ww_sc_index(c)].seq) {

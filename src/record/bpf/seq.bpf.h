@@ -1,9 +1,10 @@
 /* seq.bpf.h - system calls whose LTTng events end in a sequence: what poll and epoll_wait are asked and
  * answer, select's sets, the addresses of connect and accept.
  *
- * How much there is decides the room in the ring, so it is found first; then the sequence is copied from the
- * user's memory straight into the ring, since it would not fit on a BPF stack. As in LTTng, what cannot be read
- * without a page fault is an empty sequence, and what is longer than an event may be is cut and says `overflow`.
+ * How much there is decides the room in the ring, so it is found first; then the sequence is copied from
+ * the user's memory straight into the ring, since it would not fit on a BPF stack. As in LTTng, what cannot
+ * be read without a page fault is an empty sequence, and what is longer than an event may be is cut and says
+ * `overflow`.
  * source lttng-modules 2.13: include/instrumentation/syscalls/headers/{,x86-64-}syscalls_pointers_override.h
  */
 #ifndef WW_SEQ_BPF_H
@@ -102,8 +103,8 @@ static __always_inline u32 ww_addr_measure(struct ww_call *c, u32 exit)
 	return 8 + (v4 ? 4 : 0) + (v6 ? 16 : 0);
 }
 
-/* Functions that are not static, with scalars for arguments: each is verified once, not along all the ways that
- * lead to it. The place in the ring is therefore looked up again. */
+/* Functions that are not static, with scalars for arguments: each is verified once, not along all the ways
+ * that lead to it. The place in the ring is therefore looked up again. */
 static __always_inline u8 *ww_seq_at(u32 index, u32 at)
 {
 	u8 *data = bpf_map_lookup_elem(&ww_rings, &index);

@@ -95,6 +95,7 @@ struct file {
 };
 struct fdtable {
 	unsigned int max_fds;
+	unsigned long *open_fds;
 	struct file **fd;
 };
 struct files_struct {

@@ -132,6 +132,8 @@ enum ww_fd_call {
 	WW_FC_SELECT = 256,
 	WW_FC_EPOLL_WAIT = 512,
 	WW_FC_EPOLL_CTL = 1024,
+	WW_FC_RECVMSG = 2048, /* may receive descriptors */
+	WW_FC_RANGE = 4096,   /* closes many */
 };
 
 #endif

@@ -28,7 +28,7 @@ lttng_statedump_process_pid_ns lttng_statedump_process_net_ns lttng_statedump_pr
 lttng_statedump_process_cgroup_ns lttng_statedump_process_state lttng_statedump_end
 lttng_statedump_start""".split()
 OWN = """clock target recorder block waker file fd sock ready epoll fault_end ipi lock_begin lock_end
-sk_ready skb_owner uring throttle timer_task stack cost syscall_entry syscall_exit stolen""".split()
+sk_ready skb_owner uring throttle timer_task stack cost syscall_entry syscall_exit stolen fds""".split()
 # LTTng's and the formats' names of calls that the kernel's system call table calls otherwise.
 TABLE_NAME = {"newstat": "stat", "newfstat": "fstat", "newlstat": "lstat", "newuname": "uname",
 	      "sendfile64": "sendfile", "umount": "umount2"}
