@@ -1,5 +1,6 @@
 /* set.c - hosts in one time: the reference's. */
 #include "clock/set.h"
+#include "clock/sync.h"
 
 const char *ww_accuracy_name(enum ww_accuracy a)
 {
@@ -47,39 +48,51 @@ int64_t ww_set_local(const struct ww_set *s, uint32_t host, int64_t set_ns)
 	return ww_correction_invert(&s->corrections[host], set_ns) - ww_set_epoch_offset(s->hosts[host]);
 }
 
-static bool same_clock(const struct ww_facts *a, const struct ww_facts *b)
+/* The other ends of h's packets: on h itself as the model found them, else on another host. */
+static struct ww_packet_ref *matches_of(struct ww_arena *mem, const struct ww_sync *s, const struct ww_facts *f, uint32_t h)
 {
-	return a->host.clock_uuid && *a->host.clock_uuid && b->host.clock_uuid &&
-	       !strcmp(a->host.clock_uuid, b->host.clock_uuid);
+	struct ww_packet_ref *r = WW_ARENA_ARRAY(mem, struct ww_packet_ref, f->packet.n + 1);
+
+	for (uint32_t p = 0; p < f->packet.n; p++) {
+		uint32_t own = f->packet.match[p];
+		r[p] = own != WW_NONE ? (struct ww_packet_ref){h, own} : ww_sync_match(s, h, p);
+	}
+	return r;
+}
+
+static int make_one(struct ww_arena *mem, const struct ww_facts *const *facts, struct ww_set *ret)
+{
+	const struct ww_facts *f = facts[0];
+	const int64_t off = ww_set_epoch_offset(f);
+
+	*ret = (struct ww_set){.hosts = facts, .nhosts = 1, .corrections = WW_ARENA_NEW(mem, struct ww_correction),
+			       .who = WW_ARENA_NEW(mem, struct ww_set_host)};
+	ret->corrections[0] = (struct ww_correction){.t0_ns = f->begin_ts_ns + off, .via = WW_NONE};
+	ret->who[0] = (struct ww_set_host){f->host.name, f->host.trace_path, f->begin_ts_ns + off, f->end_ts_ns + off,
+					   f->packet.n};
+	return 0;
 }
 
 int ww_set_make(struct ww_arena *mem, const struct ww_facts *const *facts, uint32_t n, const struct ww_set_opts *opts,
 		struct ww_set *ret, struct ww_err *err)
 {
-	struct ww_set s = {.hosts = facts, .nhosts = n};
+	struct ww_set set;
+	int rc = 0;
 
-	s.corrections = WW_ARENA_ARRAY(mem, struct ww_correction, n);
-	for (uint32_t h = 0; h < n; h++) {
-		const int64_t off = ww_set_epoch_offset(facts[h]);
-		s.corrections[h] = (struct ww_correction){
-			.t0_ns = facts[h]->begin_ts_ns + off, .via = WW_NONE, .bound_ns = h ? -1 : 0,
-			.accuracy = h ? WW_AC_NONE : WW_AC_REFERENCE};
-		if (h && same_clock(facts[0], facts[h])) {
-			s.corrections[h].accuracy = WW_AC_SHARED;
-			s.corrections[h].offset_ns = ww_set_epoch_offset(facts[0]) - off;
-			s.corrections[h].bound_ns = 0;
-			s.corrections[h].via = 0;
-		}
+	if (n == 1)
+		return make_one(mem, facts, ret);
+	struct ww_sync *s = ww_sync_new();
+	for (uint32_t h = 0; h < n && !rc; h++)
+		rc = ww_sync_add(s, facts[h], err);
+	if (!rc)
+		rc = ww_sync_solve(s, mem, opts, &set, err);
+	if (!rc) {
+		set.hosts = facts;
+		set.match = WW_ARENA_ARRAY(mem, struct ww_packet_ref *, n);
+		for (uint32_t h = 0; h < n; h++)
+			set.match[h] = matches_of(mem, s, facts[h], h);
+		*ret = set;
 	}
-	if (n > 1) {
-		s.match = WW_ARENA_ARRAY(mem, struct ww_packet_ref *, n);
-		for (uint32_t h = 0; h < n; h++) {
-			s.match[h] = WW_ARENA_ARRAY(mem, struct ww_packet_ref, facts[h]->packet.n + 1);
-			for (uint32_t p = 0; p < facts[h]->packet.n; p++)
-				s.match[h][p] = (struct ww_packet_ref){facts[h]->packet.match[p] == WW_NONE ? WW_NONE : h,
-								       facts[h]->packet.match[p]};
-		}
-	}
-	*ret = s;
-	return 0;
+	ww_sync_free(s);
+	return rc;
 }

@@ -16,6 +16,7 @@
 #define WW_SET_H
 
 #include "base/arena.h"
+#include "clock/hull.h"
 #include "facts/facts.h"
 
 enum ww_accuracy {
@@ -29,8 +30,6 @@ enum ww_accuracy {
 };
 const char *ww_accuracy_name(enum ww_accuracy a); /* "reference", "shared", "accurate" ... */
 
-#define WW_DRIFT_ONE 1000000000000000LL /* drift_e15 of a clock that runs at twice the speed: 1 s/s */
-
 struct ww_correction {
 	int64_t t0_ns;      /* first event, the host's epoch ns */
 	int64_t offset_ns;
@@ -43,18 +42,28 @@ struct ww_correction {
 struct ww_pair { /* of hosts that could share packets, a < b */
 	uint32_t a, b;
 	uint64_t matched, unmatched, violations_after; /* violations: arrived before it was sent, after correction */
-	uint8_t accuracy;
-	int64_t offset_ns, drift_e15, bound_ns; /* b onto a */
+	int64_t violation_max_ns; /* the worst of them */
+	uint8_t accuracy;         /* of this pair alone; WW_AC_NONE: no packet matched */
+	int64_t offset_ns, drift_e15, bound_ns; /* b onto a, as a correction with b's t0; from this pair's packets alone */
 };
 
 struct ww_packet_ref { uint32_t host, packet; }; /* packet: index into that host's facts; both WW_NONE: none */
 
+struct ww_set_host { /* who it is, for people */
+	const char *name, *path;
+	int64_t begin_ns, end_ns; /* first and last event, the host's own epoch ns */
+	uint64_t packets;
+};
+
 struct ww_set {
-	const struct ww_facts *const *hosts;
+	const struct ww_facts *const *hosts; /* NULL when only clocks were asked for (sync.h) */
+	struct ww_set_host *who;             /* of nhosts */
 	uint32_t nhosts, reference;
 	struct ww_correction *corrections; /* of nhosts */
 	struct ww_pair *pairs;
 	uint32_t npairs;
+	uint32_t *unreached; /* hosts that share no packets with the reference's side, by number; their count */
+	uint32_t nunreached;
 	/* match[h][p]: the other end of packet p of host h, on this or another host. NULL when nhosts is 1
 	 * (then facts' own packet.match says it). */
 	struct ww_packet_ref **match;

@@ -15,6 +15,9 @@ X(tree)
 #ifdef WW_HAVE_CMD_PATH
 X(path)
 #endif
+#ifdef WW_HAVE_CMD_SYNC
+X(sync)
+#endif
 #ifdef WW_HAVE_CMD_THREADS
 X(threads)
 #endif
@@ -50,6 +53,9 @@ const struct ww_command ww_commands[] = {
 #endif
 #ifdef WW_HAVE_CMD_PATH
 	{"path", "the critical path: what decided when it finished, on one host or many", cmd_path},
+#endif
+#ifdef WW_HAVE_CMD_SYNC
+	{"sync", "make the clocks of several hosts' traces one, from the packets they exchanged", cmd_sync},
 #endif
 #ifdef WW_HAVE_CMD_THREADS
 	{"threads", "every thread: how long it ran, was ready, waited, and for what most", cmd_threads},

@@ -49,10 +49,10 @@ static void put_notes(const struct ww_trace *t, const struct ww_facts *f, const 
 				"uncertain\n", f->loss.lost_events);
 }
 
-static int model(const char *path, const struct ww_opts *o, struct ww_facts *f, struct ww_err *err)
+static int model(const char *path, const struct ww_opts *o, bool packets_only, struct ww_facts *f, struct ww_err *err)
 {
 	struct progress p = {.on = !o->quiet && isatty(STDERR_FILENO)};
-	struct ww_model_opts mo = {.progress = show_progress, .progress_ctx = &p};
+	struct ww_model_opts mo = {.progress = show_progress, .progress_ctx = &p, .packets_only = packets_only};
 	struct ww_trace *t = NULL;
 	int rc = ww_trace_open(path, NULL, &t, err);
 
@@ -180,7 +180,7 @@ static int load(const char *path, const struct ww_opts *opts, struct ww_loaded *
 {
 	ret->path = ww_xstrdup(path);
 	ww_facts_init(&ret->facts);
-	int rc = model(path, opts, &ret->facts, err);
+	int rc = model(path, opts, false, &ret->facts, err);
 	return rc ? rc : make_query(ret, opts, err);
 }
 
@@ -214,6 +214,17 @@ int ww_load_status(const struct ww_loaded *l)
 }
 
 /* ---- several hosts ---- */
+
+int ww_load_packets(const char *path, const struct ww_opts *opts, struct ww_facts *ret)
+{
+	struct ww_err err = {0};
+
+	ww_facts_init(ret);
+	if (!model(path, opts, true, ret, &err))
+		return 0;
+	ww_facts_release(ret);
+	return ww_opts_fail(&err);
+}
 
 /* The first trace's range in host h's clock. */
 static void range_of_host(struct ww_loaded_set *s, uint32_t h)

@@ -151,7 +151,8 @@ static int bind_class(struct ww_model *m, uint32_t cls, const struct ww_model_op
 	struct ww_bound *b = &m->bound[cls];
 	struct ww_vocab_match v = ww_vocab_find(c->name);
 
-	if (!v.row || !handlers[v.row->kind] || absent(opts, v.row->kind, c->name)) {
+	if (!v.row || !handlers[v.row->kind] || absent(opts, v.row->kind, c->name) ||
+	    (opts && opts->packets_only && v.row->kind != WW_K_NET_SEND && v.row->kind != WW_K_NET_RECV)) {
 		ww_trace_ignore(m->trace, cls);
 		return 0;
 	}
@@ -320,11 +321,12 @@ int ww_model_run(struct ww_trace *trace, const struct ww_model_opts *opts, struc
 	describe_host(&m);
 	for (uint32_t i = 0; i < ncls && !r; i++)
 		r = bind_class(&m, i, opts);
-	if (!r && !m.has_switch_class)
+	const bool switches_needed = !opts || !opts->packets_only;
+	if (!r && switches_needed && !m.has_switch_class)
 		r = no_switches(&m);
 	if (!r)
 		r = read_all(&m, opts);
-	if (!r && !facts->knows.switches)
+	if (!r && switches_needed && !facts->knows.switches)
 		r = no_switches(&m);
 	if (!r)
 		r = ww_model_finish(&m, err);

@@ -15,10 +15,12 @@ struct ww_model_opts {
 	/* Event names (canonical, vocab.h) to behave as if they were absent; for tests of `unknown`.
 	 * NULL-terminated, may be NULL. */
 	const char *const *without;
+	/* Only facts->packet (without threads) and the time range: for traces that are only synchronised. */
+	bool packets_only;
 };
 
 /* ww_model_run - reads the whole trace and appends, then seals, the facts.
- * error  what ww_trace_next returns; -WW_EUNSUPPORTED when the trace has no scheduling events
+ * error  what ww_trace_next returns; -WW_EUNSUPPORTED when the trace has no scheduling events (unless packets_only)
  * loss   facts->loss, facts->gap; states that overlap a gap are WW_UNCERTAIN */
 int ww_model_run(struct ww_trace *trace, const struct ww_model_opts *opts, struct ww_facts *facts,
 		 struct ww_err *err);

@@ -5,7 +5,7 @@
  */
 #include "model/model_private.h"
 
-enum { MAX_PENDING = 1 << 16, PROTO_TCP = 6, PROTO_UDP = 17 };
+enum { MAX_PENDING = 1 << 16, PROTO_TCP = 6, PROTO_UDP = 17, ETHERNET_HEADER = 14 };
 
 static uint64_t be_bytes(const struct ww_event *ev, uint32_t slot, uint32_t from, uint32_t n)
 {
@@ -30,21 +30,33 @@ static void tcp_header(const struct ww_event *ev, struct ww_packet *p, uint32_t 
 	p->payload = ip_payload > header ? ip_payload - header : 0;
 }
 
+static void udp_header(const struct ww_event *ev, struct ww_packet *p, uint32_t sport, uint32_t dport,
+		       uint32_t check, uint32_t ip_payload)
+{
+	p->sport = (uint16_t)ww_v_u64(ev, sport);
+	p->dport = (uint16_t)ww_v_u64(ev, dport);
+	p->seq = (uint32_t)(p->family == 4 ? ww_v_u64(ev, S_NET_ID4) & 0xffff : 0) << 16 |
+		 (uint32_t)(ww_v_u64(ev, check) & 0xffff);
+	p->payload = ip_payload > 8 ? ip_payload - 8 : 0;
+}
+
 static void headers(const struct ww_event *ev, struct ww_packet *p)
 {
+	const uint32_t skb_len = p->len;
+
 	if (ww_v_has(ev, S_NET_PROTO4)) {
 		p->family = 4;
 		p->proto = (uint8_t)ww_v_u64(ev, S_NET_PROTO4);
 		p->saddr_lo = be_bytes(ev, S_NET_SADDR4, 0, 4);
 		p->daddr_lo = be_bytes(ev, S_NET_DADDR4, 0, 4);
 		p->len = (uint32_t)ww_v_u64(ev, S_NET_TOTLEN4);
+		if (!p->len) /* segments of more than 64 KiB ("BIG TCP") have no room for it */
+			p->len = skb_len > ETHERNET_HEADER && p->sent ? skb_len - ETHERNET_HEADER : skb_len;
 		uint32_t payload = p->len > 20 ? p->len - 20 : 0;
 		if (p->proto == PROTO_TCP) {
 			tcp_header(ev, p, S_NET_T4_SPORT, payload);
 		} else if (p->proto == PROTO_UDP) {
-			p->sport = (uint16_t)ww_v_u64(ev, S_NET_U4_SPORT);
-			p->dport = (uint16_t)ww_v_u64(ev, S_NET_U4_DPORT);
-			p->payload = payload > 8 ? payload - 8 : 0;
+			udp_header(ev, p, S_NET_U4_SPORT, S_NET_U4_DPORT, S_NET_U4_CHECK, payload);
 		}
 	} else if (ww_v_has(ev, S_NET_PROTO6)) {
 		p->family = 6;
@@ -56,6 +68,8 @@ static void headers(const struct ww_event *ev, struct ww_packet *p)
 		p->len = (uint32_t)ww_v_u64(ev, S_NET_PLEN6) + 40;
 		if (p->proto == PROTO_TCP)
 			tcp_header(ev, p, S_NET_T6_SPORT, p->len - 40);
+		else if (p->proto == PROTO_UDP)
+			udp_header(ev, p, S_NET_U6_SPORT, S_NET_U6_DPORT, S_NET_U6_CHECK, p->len - 40);
 	}
 }
 

@@ -20,7 +20,9 @@
 	IP4 "transport_header.udp.source_port " IP4 "transport_header.udp.dest_port "            \
 	IP6 "transport_header.tcp.source_port " IP6 "transport_header.tcp.dest_port "            \
 	IP6 "transport_header.tcp.seq " IP6 "transport_header.tcp.ack_seq "                      \
-	IP6 "transport_header.tcp.data_offset " IP6 "transport_header.tcp.flags"
+	IP6 "transport_header.tcp.data_offset " IP6 "transport_header.tcp.flags "                \
+	IP4 "id " IP4 "transport_header.udp.check " IP6 "transport_header.udp.source_port "      \
+	IP6 "transport_header.udp.dest_port " IP6 "transport_header.udp.check"
 
 static const struct ww_vocab_row rows[] = {
 	{WW_K_SWITCH, "sched_switch", SWITCH_FIELDS},

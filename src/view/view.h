@@ -33,5 +33,8 @@ void ww_path_text(FILE *out, const struct ww_path *p, const struct ww_path_sum *
 int ww_path_json(FILE *out, const struct ww_path *p, const struct ww_path_sum *sum);
 /* A line a segment, "waiter;waker;call;kind;detail ns", as flame graph tools read it. */
 void ww_path_folded(FILE *out, const struct ww_path *p);
+/* The clocks of a set: a table of hosts; with `stats` also one of the pairs that share packets. */
+void ww_sync_text(FILE *out, const struct ww_set *s, const struct ww_text_opts *o, bool stats);
+int ww_sync_json(FILE *out, const struct ww_set *s);
 
 #endif

@@ -1,0 +1,299 @@
+/* match_stream.c - the packets of one stream as it was sent and as it was received.
+ *
+ * Sent packets go into a hash table by key; packets of the same key are chained in time order behind the
+ * first. Their bytes also make spans: where a packet goes beyond the highest byte so far, that part is sent
+ * for the first time, so spans rise in bytes and in time at once and a binary search finds the send that a
+ * received byte cannot be before:
+ *
+ *   sent      [0,1000) at 5   [1000,3000) at 6   [0,1000) again at 9
+ *   received  [0,2500): not a packet that was sent, so merged; its last byte was first sent at 6
+ */
+#include "clock/match_private.h"
+
+static const struct ww_match_host *sender(const struct ww_match_job *j)
+{
+	return &j->m->host.v[j->s->host];
+}
+
+static struct ww_match_host *receiver(const struct ww_match_job *j)
+{
+	return &j->m->host.v[j->r->host];
+}
+
+static uint32_t sent_at(const struct ww_match_job *j, uint32_t k)
+{
+	return sender(j)->order[j->s->first + k];
+}
+
+static uint32_t received_at(const struct ww_match_job *j, uint32_t k)
+{
+	return receiver(j)->order[j->r->first + k];
+}
+
+void ww_match_job_release(struct ww_match_job *j)
+{
+	ww_vec_free(&j->sent);
+	ww_vec_free(&j->spans);
+	ww_vec_free(&j->table);
+}
+
+/* ---- the table of sent packets by key ---- */
+
+struct key {
+	uint64_t seq;
+	uint32_t ack, shape;
+};
+
+static bool same_key(const struct ww_match_job *j, uint32_t k, const struct key *key)
+{
+	const struct ww_match_host *h = sender(j);
+	uint32_t i = sent_at(j, k);
+
+	return j->sent.v[k].seq == key->seq && h->ack[i] == key->ack && h->shape[i] == key->shape;
+}
+
+/* The slot of the key in the table: empty, or of its first packet. */
+static uint32_t *slot_of(struct ww_match_job *j, const struct key *key)
+{
+	const size_t mask = j->table.n - 1;
+	size_t at = ww_hash_mix(key->seq, (uint64_t)key->ack << 32 | key->shape) & mask;
+
+	while (j->table.v[at] && !same_key(j, j->table.v[at] - 1, key))
+		at = (at + 1) & mask;
+	return &j->table.v[at];
+}
+
+static struct ww_match_sent *find(struct ww_match_job *j, const struct key *key)
+{
+	uint32_t at = *slot_of(j, key);
+
+	return at ? &j->sent.v[at - 1] : NULL;
+}
+
+static void begin(struct ww_match_job *j)
+{
+	size_t cap = 16;
+
+	while (cap < (size_t)j->s->n * 2)
+		cap *= 2;
+	ww_vec_reserve(&j->table, cap);
+	j->table.n = cap;
+	memset(j->table.v, 0, cap * sizeof(*j->table.v));
+	ww_vec_reserve(&j->sent, j->s->n);
+	ww_vec_clear(&j->sent);
+	ww_vec_clear(&j->spans);
+}
+
+static void insert(struct ww_match_job *j, const struct key *key)
+{
+	uint32_t k = (uint32_t)j->sent.n;
+
+	*ww_vec_push(&j->sent) = (struct ww_match_sent){
+		.seq = key->seq, .next = WW_NONE, .last = k, .nsent = 1, .cursor = k, .used = WW_NONE};
+	uint32_t *slot = slot_of(j, key);
+	if (!*slot) {
+		*slot = k + 1;
+		return;
+	}
+	struct ww_match_sent *first = &j->sent.v[*slot - 1];
+	j->sent.v[first->last].next = k;
+	first->last = k;
+	first->nsent++;
+}
+
+/* Packet i arrived and cannot have been sent before packet s of the sender. */
+static void pair(struct ww_match_job *j, uint32_t s, uint32_t i)
+{
+	struct ww_match_host *a = &j->m->host.v[j->s->host], *b = receiver(j);
+
+	b->partner[i] = a->base + s;
+	if (a->partner[s] == WW_NONE)
+		a->partner[s] = b->base + i;
+}
+
+/* ---- TCP ---- */
+
+static struct key tcp_key(const struct ww_match_host *h, uint32_t i, uint64_t seq)
+{
+	return (struct key){seq, h->ack[i], h->shape[i]};
+}
+
+static bool is_bare(uint32_t shape)
+{
+	return !(shape >> 8) && !(shape & (WW_TCP_SYN | WW_TCP_FIN));
+}
+
+static void add_span(struct ww_match_job *j, uint64_t from, uint64_t to, uint32_t k)
+{
+	uint64_t highest = j->spans.n ? j->spans.v[j->spans.n - 1].to : 0;
+
+	if (to > highest)
+		*ww_vec_push(&j->spans) = (struct ww_match_span){WW_MAX(from, highest), to, k};
+}
+
+static void read_sent(struct ww_match_job *j)
+{
+	const struct ww_match_host *h = sender(j);
+	uint64_t hi = WW_SEQ_BASE + h->seq[sent_at(j, 0)];
+
+	begin(j);
+	for (uint32_t k = 0; k < j->s->n; k++) {
+		uint32_t i = sent_at(j, k), payload = h->shape[i] >> 8;
+		uint64_t seq = ww_seq_step(&hi, h->seq[i], h->shape[i]);
+		struct key key = tcp_key(h, i, seq);
+		insert(j, &key);
+		seq += h->shape[i] & WW_TCP_SYN ? 1 : 0;
+		if (payload && !(h->shape[i] & WW_TCP_RST))
+			add_span(j, seq, seq + payload, k);
+	}
+}
+
+/* By bytes: the span with the last byte of [from, to), and what else of it is in the range. */
+static void pair_bytes(struct ww_match_job *j, uint64_t from, uint64_t to, uint32_t i)
+{
+	const struct ww_match_host *a = sender(j);
+	size_t lo = 0, hi = j->spans.n;
+
+	while (lo < hi) { /* the first span that ends at or after `to` */
+		size_t mid = lo + (hi - lo) / 2;
+		if (j->spans.v[mid].to < to)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == j->spans.n || j->spans.v[lo].from >= to)
+		return; /* that byte's sending was not seen */
+	for (size_t s = lo + 1; s-- > 0 && j->spans.v[s].to > from;) {
+		uint32_t p = sent_at(j, j->spans.v[s].at);
+		if (s == lo || a->partner[p] == WW_NONE)
+			pair(j, p, i);
+		else
+			break; /* it arrived earlier, and so did all before it */
+	}
+	receiver(j)->partner[i] = a->base + sent_at(j, j->spans.v[lo].at);
+}
+
+/* The transmission of a repeated key that arrived at i: the last one before it that has not arrived yet. */
+static void pair_refined(struct ww_match_job *j, struct ww_match_sent *first, uint32_t i)
+{
+	struct ww_match_host *a = &j->m->host.v[j->s->host], *b = receiver(j);
+	const int64_t arrival = j->time(j->ctx, j->r->host, b->ts_ns[i]);
+	uint32_t k = first->cursor;
+
+	if (!first->cleared) {
+		for (uint32_t c = (uint32_t)(first - j->sent.v); c != WW_NONE; c = j->sent.v[c].next)
+			a->partner[sent_at(j, c)] = WW_NONE;
+		first->cleared = true;
+	}
+	if (k != WW_NONE && j->time(j->ctx, j->s->host, a->ts_ns[sent_at(j, k)]) <= arrival) {
+		for (uint32_t next = j->sent.v[k].next; next != WW_NONE; next = j->sent.v[k].next) {
+			if (j->time(j->ctx, j->s->host, a->ts_ns[sent_at(j, next)]) > arrival)
+				break;
+			k = next;
+		}
+		first->used = k;
+		first->cursor = j->sent.v[k].next;
+		pair(j, sent_at(j, k), i);
+	} else if (!is_bare(b->shape[i])) {
+		/* A copy that the network made, or a violation, which must be seen. */
+		pair(j, sent_at(j, first->used != WW_NONE ? first->used : (uint32_t)(first - j->sent.v)), i);
+	}
+}
+
+static void pair_tcp(struct ww_match_job *j, uint32_t i, uint64_t seq)
+{
+	struct ww_match_host *b = receiver(j);
+	const uint32_t payload = b->shape[i] >> 8;
+	struct key key = tcp_key(b, i, seq);
+	struct ww_match_sent *first = find(j, &key);
+	const bool repeats = first && (first->nsent > 1 || first->narrived > 1);
+
+	j->r->repeats |= repeats;
+	if (j->time) {
+		if (repeats) {
+			b->partner[i] = WW_NONE;
+			pair_refined(j, first, i);
+		}
+	} else if (first) {
+		if (!repeats || !is_bare(b->shape[i]))
+			pair(j, sent_at(j, (uint32_t)(first - j->sent.v)), i);
+	} else if (payload && !(b->shape[i] & WW_TCP_RST)) {
+		seq += b->shape[i] & WW_TCP_SYN ? 1 : 0;
+		pair_bytes(j, seq, seq + payload, i);
+	}
+}
+
+void ww_match_tcp(struct ww_match_job *j)
+{
+	const struct ww_match_host *b = receiver(j);
+
+	read_sent(j);
+	for (int pass = 0; pass < 2; pass++) {
+		uint64_t hi = WW_SEQ_BASE + b->seq[received_at(j, 0)];
+		for (uint32_t k = 0; k < j->r->n; k++) {
+			uint32_t i = received_at(j, k);
+			uint64_t seq = ww_seq_step(&hi, b->seq[i], b->shape[i]) + (uint64_t)j->shift;
+			struct key key = tcp_key(b, i, seq);
+			struct ww_match_sent *first = pass ? NULL : find(j, &key);
+			if (pass)
+				pair_tcp(j, i, seq);
+			else if (first)
+				first->narrived++;
+		}
+	}
+}
+
+/* ---- UDP ---- */
+
+static struct key udp_key(const struct ww_match_host *h, uint32_t i, bool with_checksum)
+{
+	return (struct key){with_checksum ? h->seq[i] : h->seq[i] >> 16, 0, h->shape[i]};
+}
+
+/* The keys that were sent once and arrived once; how many. */
+static uint32_t unique_keys(struct ww_match_job *j, bool with_checksum)
+{
+	const struct ww_match_host *a = sender(j), *b = receiver(j);
+	uint32_t n = 0;
+
+	begin(j);
+	for (uint32_t k = 0; k < j->s->n; k++) {
+		struct key key = udp_key(a, sent_at(j, k), with_checksum);
+		insert(j, &key);
+	}
+	for (uint32_t k = 0; k < j->r->n; k++) {
+		struct key key = udp_key(b, received_at(j, k), with_checksum);
+		struct ww_match_sent *first = find(j, &key);
+		if (!first)
+			continue;
+		first->narrived++;
+		n += first->nsent == 1 && first->narrived == 1;
+		n -= first->nsent == 1 && first->narrived == 2;
+	}
+	return n;
+}
+
+/* Without an IP id equal datagrams may have equal checksums (or none, or the card's part of one): then most
+ * of the stream must be told apart before one of it is believed. */
+void ww_match_udp(struct ww_match_job *j)
+{
+	const struct ww_match_host *b = receiver(j);
+	bool with_checksum = true;
+
+	if (j->time)
+		return;
+	uint32_t n = unique_keys(j, true);
+	if (!n) {
+		with_checksum = false;
+		n = unique_keys(j, false);
+	}
+	const bool distinct = (uint64_t)n * 2 >= WW_MIN(j->s->n, j->r->n);
+	for (uint32_t k = 0; k < j->r->n && n; k++) {
+		uint32_t i = received_at(j, k);
+		struct key key = udp_key(b, i, with_checksum);
+		struct ww_match_sent *first = find(j, &key);
+		bool id = b->seq[i] >> 16, known = id || (with_checksum && b->seq[i] && distinct);
+		if (first && first->nsent == 1 && first->narrived == 1 && known)
+			pair(j, sent_at(j, (uint32_t)(first - j->sent.v)), i);
+	}
+}

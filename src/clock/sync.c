@@ -1,0 +1,393 @@
+/* sync.c - hulls of all pairs, the tree, and the corrections along it.
+ *
+ * Within this file a host's time x is ns since its own first event, so numbers are small; a fit of the pair
+ * (a, b) gives b's x from a's. What leaves are corrections in epoch ns.
+ */
+#include "clock/sync.h"
+#include "clock/match.h"
+
+enum { MAX_HOSTS = WW_MATCH_MAX_HOSTS };
+
+struct clk { /* a host's */
+	char *name, *path, *uuid;
+	int64_t t0_ns, end_ns; /* epoch */
+	int64_t epoch_offset_ns;
+	uint32_t via;          /* towards the reference */
+	bool reached;
+	uint8_t worst;         /* accuracy of the path so far */
+	struct ww_fit fit;     /* own x -> reference's x */
+	int64_t bound_ns;
+};
+
+struct pair {
+	struct ww_hull hull;
+	struct ww_fit fit;
+	uint8_t accuracy;
+	int64_t bound_ns;      /* over a's range; -1 unknown */
+	uint64_t violations;
+	int64_t violation_max_ns;
+};
+
+struct ww_sync {
+	struct ww_matcher *m;
+	WW_VEC(struct clk) clk;
+	struct pair *pairs;    /* [a * n + b], a < b */
+};
+
+struct ww_sync *ww_sync_new(void)
+{
+	struct ww_sync *s = ww_xcalloc(1, sizeof(*s));
+
+	s->m = ww_matcher_new();
+	return s;
+}
+
+void ww_sync_free(struct ww_sync *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; s->pairs && i < s->clk.n * s->clk.n; i++)
+		ww_hull_release(&s->pairs[i].hull);
+	free(s->pairs);
+	for (size_t i = 0; i < s->clk.n; i++) {
+		free(s->clk.v[i].name);
+		free(s->clk.v[i].path);
+		free(s->clk.v[i].uuid);
+	}
+	ww_vec_free(&s->clk);
+	ww_matcher_free(s->m);
+	free(s);
+}
+
+int ww_sync_add(struct ww_sync *s, const struct ww_facts *f, struct ww_err *err)
+{
+	const int64_t off = ww_set_epoch_offset(f);
+	int rc = ww_matcher_add(s->m, f, err);
+
+	if (rc)
+		return rc;
+	*ww_vec_push(&s->clk) = (struct clk){
+		.name = ww_xstrdup(f->host.name ? f->host.name : ""), .via = WW_NONE,
+		.path = ww_xstrdup(f->host.trace_path ? f->host.trace_path : ""),
+		.uuid = ww_xstrdup(f->host.clock_uuid ? f->host.clock_uuid : ""), .epoch_offset_ns = off,
+		.t0_ns = f->begin_ts_ns + off, .end_ns = f->end_ts_ns + off};
+	return 0;
+}
+
+static struct pair *pair_of(const struct ww_sync *s, uint32_t a, uint32_t b)
+{
+	return &s->pairs[a < b ? a * s->clk.n + b : b * s->clk.n + a];
+}
+
+struct ww_packet_ref ww_sync_match(const struct ww_sync *s, uint32_t host, uint32_t packet)
+{
+	uint32_t p = s->m->host.v[host].partner[packet];
+
+	if (p == WW_NONE)
+		return (struct ww_packet_ref){WW_NONE, WW_NONE};
+	uint32_t other = ww_matcher_host_of(s->m, p);
+	return (struct ww_packet_ref){other, p - s->m->host.v[other].base};
+}
+
+/* ---- pairs ---- */
+
+/* The messages of a with the hosts after it, in a's time order. */
+static void feed_hulls(struct ww_sync *s, uint32_t a)
+{
+	const struct ww_match_host *h = &s->m->host.v[a];
+
+	for (uint32_t i = 0; i < h->n; i++) {
+		struct ww_packet_ref r = ww_sync_match(s, a, i);
+		if (r.host == WW_NONE || r.host <= a)
+			continue;
+		ww_hull_add(&pair_of(s, a, r.host)->hull, ww_match_is_sent(h, i) ? WW_SENT : WW_RECEIVED,
+			    h->ts_ns[i] - s->clk.v[a].t0_ns,
+			    s->m->host.v[r.host].ts_ns[r.packet] - s->clk.v[r.host].t0_ns);
+	}
+}
+
+static void fit_pair(struct ww_sync *s, uint32_t a, uint32_t b)
+{
+	const struct clk *ca = &s->clk.v[a], *cb = &s->clk.v[b];
+	struct pair *p = pair_of(s, a, b);
+
+	if (*ca->uuid && !strcmp(ca->uuid, cb->uuid)) {
+		p->accuracy = WW_AC_SHARED;
+		p->fit = (struct ww_fit){.known = true, .bounded = true,
+					 .offset_ns = (ca->t0_ns - ca->epoch_offset_ns) - (cb->t0_ns - cb->epoch_offset_ns)};
+		return;
+	}
+	p->fit = ww_hull_fit(&p->hull);
+	p->bound_ns = ww_hull_bound(&p->hull, &p->fit, 0, ca->end_ns - ca->t0_ns);
+	p->accuracy = !p->fit.known ? WW_AC_NONE : p->hull.failed ? WW_AC_FAIL :
+		      p->fit.bounded ? WW_AC_ACCURATE : WW_AC_APPROXIMATE;
+}
+
+/* A pair's possible error for b's or a's times in [from, to] of host `of`. */
+static int64_t bound_over(const struct ww_sync *s, uint32_t a, uint32_t b, uint32_t of, int64_t from, int64_t to,
+			  const struct ww_fit *to_a)
+{
+	const struct pair *p = pair_of(s, a, b);
+
+	if (p->accuracy == WW_AC_SHARED)
+		return 0;
+	if (of != WW_MIN(a, b)) {
+		from = ww_fit_apply(to_a, from);
+		to = ww_fit_apply(to_a, to);
+	}
+	return ww_hull_bound(&p->hull, &p->fit, from, to);
+}
+
+/* ---- fits, one after the other ---- */
+
+static int64_t mul_e15(int64_t a, int64_t b)
+{
+	__int128 v = (__int128)a * b;
+
+	return (int64_t)((v < 0 ? v - WW_DRIFT_ONE / 2 : v + WW_DRIFT_ONE / 2) / WW_DRIFT_ONE);
+}
+
+/* x of b from x of a -> x of a from x of b. */
+static struct ww_fit inverse(const struct ww_fit *f)
+{
+	struct ww_fit r = *f;
+	const __int128 one = (__int128)WW_DRIFT_ONE + f->drift_e15;
+
+	if (one <= 0) /* not a clock */
+		return (struct ww_fit){0};
+	r.drift_e15 = (int64_t)(-(__int128)f->drift_e15 * WW_DRIFT_ONE / one);
+	r.offset_ns = (int64_t)(-(__int128)f->offset_ns * WW_DRIFT_ONE / one);
+	return r;
+}
+
+/* first, then second. */
+static struct ww_fit compose(const struct ww_fit *first, const struct ww_fit *second)
+{
+	struct ww_fit r = *first;
+
+	r.drift_e15 = first->drift_e15 + second->drift_e15 + mul_e15(first->drift_e15, second->drift_e15);
+	r.offset_ns = first->offset_ns + second->offset_ns + mul_e15(first->offset_ns, second->drift_e15);
+	r.known = first->known && second->known;
+	return r;
+}
+
+/* x of `to` from x of `from`. */
+static struct ww_fit fit_between(const struct ww_sync *s, uint32_t from, uint32_t to)
+{
+	const struct ww_fit *f = &pair_of(s, from, to)->fit;
+
+	return from < to ? *f : inverse(f);
+}
+
+/* ---- the tree ---- */
+
+static int class_rank(uint8_t accuracy)
+{
+	static const int rank[WW_AC_N] = {[WW_AC_REFERENCE] = 0, [WW_AC_SHARED] = 1, [WW_AC_ACCURATE] = 2,
+					  [WW_AC_APPROXIMATE] = 3, [WW_AC_FAIL] = 4, [WW_AC_NONE] = 5};
+	return rank[accuracy];
+}
+
+static bool better(const struct pair *a, const struct pair *b)
+{
+	int ra = class_rank(a->accuracy), rb = class_rank(b->accuracy);
+
+	return ra != rb ? ra < rb : (uint64_t)a->bound_ns < (uint64_t)b->bound_ns; /* -1 is the largest */
+}
+
+static void reach(struct ww_sync *s, uint32_t host, uint32_t via)
+{
+	struct clk *c = &s->clk.v[host], *next = &s->clk.v[via];
+	const struct pair *p = pair_of(s, host, via);
+	const struct ww_fit step = fit_between(s, host, via);
+	int64_t from = 0, to = c->end_ns - c->t0_ns, bound = 0;
+
+	c->reached = true;
+	c->via = via;
+	c->worst = class_rank(p->accuracy) > class_rank(next->worst) ? p->accuracy : next->worst;
+	c->fit = compose(&step, &next->fit);
+	/* The host's range walks to the reference; each step adds its error over it, and a ns of rounding. */
+	for (uint32_t at = host; s->clk.v[at].via != WW_NONE; at = s->clk.v[at].via) {
+		uint32_t up = s->clk.v[at].via;
+		const struct ww_fit f = fit_between(s, at, up);
+		int64_t b = bound_over(s, at, up, at, from, to, &f);
+		bound = b < 0 || bound < 0 ? -1 : bound + b + (pair_of(s, at, up)->accuracy != WW_AC_SHARED);
+		from = ww_fit_apply(&f, from);
+		to = ww_fit_apply(&f, to);
+	}
+	c->bound_ns = bound;
+}
+
+static void grow_tree(struct ww_sync *s, uint32_t root)
+{
+	const uint32_t n = (uint32_t)s->clk.n;
+
+	for (uint32_t h = 0; h < n; h++) {
+		struct clk *c = &s->clk.v[h];
+		c->reached = h == root;
+		c->via = WW_NONE;
+		c->worst = h == root ? WW_AC_REFERENCE : WW_AC_NONE;
+		c->fit = (struct ww_fit){.known = h == root, .bounded = true};
+		c->bound_ns = h == root ? 0 : -1;
+	}
+	for (;;) {
+		uint32_t host = WW_NONE, via = WW_NONE;
+		for (uint32_t a = 0; a < n; a++)
+			for (uint32_t b = 0; b < n; b++)
+				if (s->clk.v[a].reached && !s->clk.v[b].reached && pair_of(s, a, b)->fit.known &&
+				    (host == WW_NONE || better(pair_of(s, a, b), pair_of(s, host, via)))) {
+					host = b;
+					via = a;
+				}
+		if (host == WW_NONE)
+			return;
+		reach(s, host, via);
+	}
+}
+
+/* How bad a tree is: hosts that it does not reach, then classes, then bounds. */
+struct score {
+	uint32_t unreached, rank;
+	uint64_t bounds;
+};
+
+static struct score score_of(const struct ww_sync *s)
+{
+	struct score r = {0};
+
+	for (size_t h = 0; h < s->clk.n; h++) {
+		const struct clk *c = &s->clk.v[h];
+		r.unreached += !c->reached;
+		r.rank += (uint32_t)class_rank(c->worst);
+		r.bounds += c->bound_ns < 0 ? WW_DRIFT_ONE : (uint64_t)WW_MIN(c->bound_ns, WW_DRIFT_ONE);
+	}
+	return r;
+}
+
+static bool lower(const struct score *a, const struct score *b)
+{
+	if (a->unreached != b->unreached)
+		return a->unreached < b->unreached;
+	return a->rank != b->rank ? a->rank < b->rank : a->bounds < b->bounds;
+}
+
+static int find_reference(struct ww_sync *s, const char *name, uint32_t *ret, struct ww_err *err)
+{
+	struct score best = {UINT32_MAX, 0, 0};
+
+	*ret = WW_NONE;
+	for (uint32_t h = 0; h < s->clk.n && name; h++)
+		if (!strcmp(s->clk.v[h].path, name))
+			*ret = h;
+	for (uint32_t h = 0; h < s->clk.n && name && *ret == WW_NONE; h++)
+		if (!strcmp(s->clk.v[h].name, name))
+			*ret = h;
+	if (name && *ret == WW_NONE) {
+		ww_err_set(err, WW_EUSAGE, NULL, WW_ERR_NO_OFFSET, "no trace and no host is called '%s'", name);
+		return ww_err_hint(err, "The reference is one of the traces, by its path as written or its host's name.");
+	}
+	for (uint32_t h = 0; h < s->clk.n && !name; h++) {
+		grow_tree(s, h);
+		struct score sc = score_of(s);
+		if (*ret == WW_NONE || lower(&sc, &best)) {
+			best = sc;
+			*ret = h;
+		}
+	}
+	return 0;
+}
+
+/* ---- the answer ---- */
+
+static struct ww_correction correction_of(const struct ww_sync *s, uint32_t h, uint32_t reference)
+{
+	const struct clk *c = &s->clk.v[h], *ref = &s->clk.v[reference];
+
+	return (struct ww_correction){
+		.t0_ns = c->t0_ns, .accuracy = c->worst, .via = c->via, .bound_ns = c->bound_ns,
+		.offset_ns = c->reached ? c->fit.offset_ns + (ref->t0_ns - c->t0_ns) : 0,
+		.drift_e15 = c->fit.drift_e15};
+}
+
+static int64_t corrected(void *ctx, uint32_t host, int64_t ts_ns)
+{
+	const struct ww_set *set = ctx;
+
+	return ww_correction_apply(&set->corrections[host], ts_ns);
+}
+
+static void count_violations(struct ww_sync *s, struct ww_set *set)
+{
+	for (uint32_t h = 0; h < s->clk.n; h++) {
+		const struct ww_match_host *mh = &s->m->host.v[h];
+		for (uint32_t i = 0; i < mh->n; i++) {
+			struct ww_packet_ref r = ww_sync_match(s, h, i);
+			if (ww_match_is_sent(mh, i) || r.host == WW_NONE || !s->clk.v[h].reached ||
+			    !s->clk.v[r.host].reached)
+				continue;
+			int64_t early = corrected(set, r.host, s->m->host.v[r.host].ts_ns[r.packet]) -
+					corrected(set, h, mh->ts_ns[i]);
+			struct pair *p = pair_of(s, h, r.host);
+			p->violations += early > 0;
+			p->violation_max_ns = WW_MAX(p->violation_max_ns, early);
+		}
+	}
+}
+
+static void put_pairs(struct ww_sync *s, struct ww_set *set, struct ww_arena *mem)
+{
+	const uint32_t n = (uint32_t)s->clk.n;
+
+	set->pairs = WW_ARENA_ARRAY(mem, struct ww_pair, (size_t)n * n);
+	for (uint32_t a = 0; a < n; a++)
+		for (uint32_t b = a + 1; b < n; b++) {
+			const struct pair *p = pair_of(s, a, b);
+			const struct ww_match_count *ab = &s->m->count[a * MAX_HOSTS + b],
+						    *ba = &s->m->count[b * MAX_HOSTS + a];
+			const struct ww_fit f = inverse(&p->fit);
+			if (p->accuracy == WW_AC_NONE && !ab->unmatched && !ba->unmatched)
+				continue;
+			set->pairs[set->npairs++] = (struct ww_pair){
+				.a = a, .b = b, .matched = ab->matched + ba->matched,
+				.unmatched = ab->unmatched + ba->unmatched, .violations_after = p->violations,
+				.violation_max_ns = p->violation_max_ns, .accuracy = p->accuracy, .bound_ns = p->bound_ns,
+				.offset_ns = p->fit.known ? f.offset_ns + s->clk.v[a].t0_ns - s->clk.v[b].t0_ns : 0,
+				.drift_e15 = f.drift_e15};
+		}
+}
+
+int ww_sync_solve(struct ww_sync *s, struct ww_arena *mem, const struct ww_set_opts *opts, struct ww_set *ret,
+		  struct ww_err *err)
+{
+	const uint32_t n = (uint32_t)s->clk.n;
+	struct ww_set set = {.nhosts = n};
+
+	WW_ASSERT(!s->pairs);
+	s->pairs = ww_xcalloc((size_t)n * n, sizeof(*s->pairs));
+	ww_matcher_run(s->m);
+	for (uint32_t a = 0; a < n; a++)
+		feed_hulls(s, a);
+	for (uint32_t a = 0; a < n; a++)
+		for (uint32_t b = a + 1; b < n; b++)
+			fit_pair(s, a, b);
+	int rc = find_reference(s, opts ? opts->reference : NULL, &set.reference, err);
+	if (rc)
+		return rc;
+	grow_tree(s, set.reference);
+	set.corrections = WW_ARENA_ARRAY(mem, struct ww_correction, n);
+	set.who = WW_ARENA_ARRAY(mem, struct ww_set_host, n);
+	set.unreached = WW_ARENA_ARRAY(mem, uint32_t, n);
+	for (uint32_t h = 0; h < n; h++) {
+		const struct clk *c = &s->clk.v[h];
+		set.corrections[h] = correction_of(s, h, set.reference);
+		set.who[h] = (struct ww_set_host){ww_arena_strdup(mem, c->name), ww_arena_strdup(mem, c->path), c->t0_ns,
+						  c->end_ns, s->m->host.v[h].n};
+		if (!s->clk.v[h].reached)
+			set.unreached[set.nunreached++] = h;
+	}
+	ww_matcher_refine(s->m, corrected, &set);
+	count_violations(s, &set);
+	put_pairs(s, &set, mem);
+	*ret = set;
+	return 0;
+}

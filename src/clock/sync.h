@@ -1,0 +1,32 @@
+/* sync.h - the clocks of many hosts, from their packets, one host after the other.
+ *
+ *   struct ww_sync *s = ww_sync_new();
+ *   for each host: ww_sync_add(s, facts, &err);          facts may be released then
+ *   ww_sync_solve(s, &mem, &opts, &set, &err);           set.corrections, set.pairs; set.hosts is NULL
+ *   ... ww_sync_match(s, host, packet) ...
+ *   ww_sync_free(s);
+ *
+ * Every pair of hosts has a hull (hull.h). Pairs with the same clock by its uuid need none. A spanning tree of
+ * the best pairs (class first, then bound) leads from every host to the reference; a host's correction is its
+ * path's fits, one after the other, and its bound the sum of theirs over the host's own range.
+ *
+ * assumes a clock runs at a steady rate within a trace; where it does not, the pair is WW_AC_FAIL
+ */
+#ifndef WW_SYNC_H
+#define WW_SYNC_H
+
+#include "clock/set.h"
+
+struct ww_sync;
+
+struct ww_sync *ww_sync_new(void);
+void ww_sync_free(struct ww_sync *s);
+/* error -WW_ELIMIT too many hosts or packets */
+int ww_sync_add(struct ww_sync *s, const struct ww_facts *f, struct ww_err *err);
+/* error -WW_EUSAGE no host is called opts->reference. `ret` is in mem. */
+int ww_sync_solve(struct ww_sync *s, struct ww_arena *mem, const struct ww_set_opts *opts, struct ww_set *ret,
+		  struct ww_err *err);
+/* The other end of a packet on another host. */
+struct ww_packet_ref ww_sync_match(const struct ww_sync *s, uint32_t host, uint32_t packet);
+
+#endif

@@ -1,0 +1,202 @@
+/* sync_view.c - the clocks of a set of hosts as text and JSON. */
+#include "base/jsonout.h"
+#include "base/units.h"
+#include "view/text.h"
+
+/* A host's name; its trace's path where the name is not there or not the only one. */
+static const char *label(const struct ww_set *s, uint32_t h)
+{
+	const char *name = s->who[h].name;
+
+	for (uint32_t i = 0; i < s->nhosts; i++)
+		if (!*name || (i != h && !strcmp(name, s->who[i].name)))
+			return s->who[h].path;
+	return name;
+}
+
+/* Rounded to 10^-9 ppm, as JSON has it. */
+static double ppm(int64_t drift_e15)
+{
+	return (double)drift_e15 / 1e9;
+}
+
+/* ---- text ---- */
+
+enum { MAX_CELLS = 10 };
+
+struct grid { /* cells of rows, the first row is the heading; columns that are numbers stand right */
+	struct ww_arena *mem;
+	WW_VEC(const char *) cell;
+	uint32_t ncols;
+	bool left[MAX_CELLS];
+};
+
+static void put(struct grid *g, const char *text)
+{
+	*ww_vec_push(&g->cell) = text;
+}
+
+static void print_grid(struct grid *g, struct ww_text *t)
+{
+	size_t width[MAX_CELLS] = {0};
+
+	for (size_t i = 0; i < g->cell.n; i++)
+		width[i % g->ncols] = WW_MAX(width[i % g->ncols], strlen(g->cell.v[i]));
+	for (size_t i = 0; i < g->cell.n; i++) {
+		uint32_t c = (uint32_t)(i % g->ncols);
+		bool head = i < g->ncols, end = c + 1 == g->ncols;
+		fprintf(t->out, "%s%s%*s%s%s", c ? "  " : "", head ? ww_paint_on(t, WW_P_BOLD) : "",
+			end && g->left[c] ? 0 : (int)width[c] * (g->left[c] ? -1 : 1), g->cell.v[i],
+			head ? ww_paint_off(t, WW_P_BOLD) : "", end ? "\n" : "");
+	}
+	ww_vec_free(&g->cell);
+}
+
+static const char *seconds(struct ww_arena *mem, int64_t ns)
+{
+	uint64_t u = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+
+	return ww_arena_printf(mem, "%s%" PRIu64 ".%09" PRIu64 " s", ns < 0 ? "-" : "+",
+			       u / (uint64_t)WW_NS_PER_S, u % (uint64_t)WW_NS_PER_S);
+}
+
+static const char *bound(struct ww_text *t, int64_t ns)
+{
+	return ns < 0 ? "unknown" : ww_text_dur(t, ns);
+}
+
+static void hosts_text(struct ww_text *t, const struct ww_set *s, bool stats)
+{
+	struct grid g = {.mem = &t->mem, .ncols = stats ? 7 : 6, .left = {true}};
+	static const char *const heads[] = {"host", "offset", "drift", "within", "accuracy", "trace"};
+
+	g.left[4] = g.left[5] = !stats;
+	g.left[5] = g.left[6] = true;
+	for (int c = 0; c < 6; c++) {
+		put(&g, heads[c]);
+		if (c == 3 && stats)
+			put(&g, "start time");
+	}
+	for (uint32_t h = 0; h < s->nhosts; h++) {
+		const struct ww_correction *c = &s->corrections[h];
+		bool none = c->accuracy == WW_AC_NONE;
+		put(&g, label(s, h));
+		put(&g, none ? "-" : seconds(&t->mem, c->offset_ns));
+		put(&g, none ? "-" : ww_arena_printf(&t->mem, "%+.3f ppm", ppm(c->drift_e15)));
+		put(&g, none ? "-" : bound(t, c->bound_ns));
+		if (stats)
+			put(&g, seconds(&t->mem, ww_correction_apply(c, s->who[h].begin_ns)) + 1);
+		put(&g, ww_accuracy_name(c->accuracy));
+		put(&g, ww_text_fit(t, s->who[h].path, 40));
+	}
+	print_grid(&g, t);
+}
+
+static void pairs_text(struct ww_text *t, const struct ww_set *s)
+{
+	struct grid g = {.mem = &t->mem, .ncols = 8, .left = {true, true, false, false, false, false, false, true}};
+	static const char *const heads[] = {"between", "and", "matched", "unmatched", "drift", "within",
+					    "arrived too early", "accuracy"};
+
+	for (size_t i = 0; i < WW_ARRAY_SIZE(heads); i++)
+		put(&g, heads[i]);
+	for (uint32_t i = 0; i < s->npairs; i++) {
+		const struct ww_pair *p = &s->pairs[i];
+		put(&g, label(s, p->a));
+		put(&g, label(s, p->b));
+		put(&g, ww_arena_printf(&t->mem, "%" PRIu64, p->matched));
+		put(&g, ww_arena_printf(&t->mem, "%" PRIu64, p->unmatched));
+		put(&g, p->accuracy == WW_AC_NONE ? "-" : ww_arena_printf(&t->mem, "%+.3f ppm", ppm(p->drift_e15)));
+		put(&g, p->accuracy == WW_AC_NONE ? "-" : bound(t, p->bound_ns));
+		put(&g, p->violations_after ? ww_arena_printf(&t->mem, "%" PRIu64 ", by up to %s", p->violations_after,
+							      ww_text_dur(t, p->violation_max_ns)) : "0");
+		put(&g, ww_accuracy_name(p->accuracy));
+	}
+	print_grid(&g, t);
+}
+
+static void remarks_text(struct ww_text *t, const struct ww_set *s)
+{
+	uint64_t violations = 0;
+
+	for (uint32_t i = 0; i < s->npairs; i++)
+		violations += s->pairs[i].violations_after;
+	if (violations)
+		fprintf(t->out, "\nAfter correction %" PRIu64 " packet%s arrive%s before being sent: a clock did not run at a steady rate.\n",
+			violations, violations == 1 ? "" : "s", violations == 1 ? "s" : "");
+	for (uint32_t i = 0; i < s->nunreached; i++)
+		fprintf(t->out, "%s%s shares no packets with %s: its clock is not corrected.\n", i ? "" : "\n",
+			label(s, s->unreached[i]), label(s, s->reference));
+}
+
+void ww_sync_text(FILE *out, const struct ww_set *s, const struct ww_text_opts *o, bool stats)
+{
+	struct ww_text t = {.out = out, .o = o};
+
+	ww_arena_init(&t.mem);
+	fprintf(out, "Clocks of %u hosts, as offsets to that of %s\n\n", s->nhosts, label(s, s->reference));
+	hosts_text(&t, s, stats);
+	if (stats && s->npairs) {
+		putc('\n', out);
+		pairs_text(&t, s);
+	}
+	remarks_text(&t, s);
+	ww_arena_release(&t.mem);
+}
+
+/* ---- JSON ---- */
+
+static void host_json(struct ww_json *j, const struct ww_set *s, uint32_t h)
+{
+	const struct ww_correction *c = &s->corrections[h];
+
+	ww_json_obj(j, NULL);
+	ww_json_str(j, "host", s->who[h].name);
+	ww_json_str(j, "trace", s->who[h].path);
+	ww_json_i64(j, "t0_ns", c->t0_ns);
+	ww_json_i64(j, "offset_ns", c->offset_ns);
+	ww_json_f64(j, "drift_ppm", ppm(c->drift_e15));
+	if (c->bound_ns < 0)
+		ww_json_null(j, "bound_ns");
+	else
+		ww_json_i64(j, "bound_ns", c->bound_ns);
+	ww_json_str(j, "accuracy", ww_accuracy_name(c->accuracy));
+	ww_json_bool(j, "reference", h == s->reference);
+	ww_json_str(j, "via", c->via == WW_NONE ? NULL : label(s, c->via));
+	ww_json_u64(j, "packets", s->who[h].packets);
+	ww_json_end(j);
+}
+
+int ww_sync_json(FILE *out, const struct ww_set *s)
+{
+	struct ww_json j;
+
+	ww_json_init(&j, out, true);
+	ww_json_obj(&j, NULL);
+	ww_json_str(&j, "whywait", "sync");
+	ww_json_i64(&j, "version", 1);
+	ww_json_arr(&j, "hosts");
+	for (uint32_t h = 0; h < s->nhosts; h++)
+		host_json(&j, s, h);
+	ww_json_end(&j);
+	ww_json_arr(&j, "pairs");
+	for (uint32_t i = 0; i < s->npairs; i++) {
+		const struct ww_pair *p = &s->pairs[i];
+		ww_json_obj(&j, NULL);
+		ww_json_str(&j, "a", label(s, p->a));
+		ww_json_str(&j, "b", label(s, p->b));
+		ww_json_u64(&j, "matched", p->matched);
+		ww_json_u64(&j, "unmatched", p->unmatched);
+		ww_json_u64(&j, "violations_after", p->violations_after);
+		ww_json_i64(&j, "violation_max_ns", p->violation_max_ns);
+		ww_json_str(&j, "accuracy", ww_accuracy_name(p->accuracy));
+		ww_json_end(&j);
+	}
+	ww_json_end(&j);
+	ww_json_arr(&j, "not_reached");
+	for (uint32_t i = 0; i < s->nunreached; i++)
+		ww_json_str(&j, NULL, label(s, s->unreached[i]));
+	ww_json_end(&j);
+	ww_json_end(&j);
+	return ww_json_finish(&j);
+}
