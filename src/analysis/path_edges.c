@@ -107,7 +107,8 @@ struct wait { /* the wait that is being explained */
 	int64_t begin;
 };
 
-/* The wait itself, down to `to`: its own cause, or that of what ended it where the call does not tell. */
+/* The wait itself, down to `to`: its own cause, or that of what ended it where the call does not tell. (That an
+ * idle worker waited for work says nothing.) */
 static void lay_wait(struct ww_walk *w, uint32_t row, int64_t to, enum ww_waker thing, uint32_t fact,
 		     enum ww_cause otherwise)
 {
@@ -119,7 +120,7 @@ static void lay_wait(struct ww_walk *w, uint32_t row, int64_t to, enum ww_waker 
 	s->row = row;
 	s->state = WW_ST_BLOCKED;
 	s->cause = ww_state_cause(f, row);
-	if (s->cause == WW_CA_UNKNOWN)
+	if (otherwise != WW_CA_UNKNOWN && (s->cause == WW_CA_UNKNOWN || s->cause == WW_CA_WORK))
 		s->cause = otherwise;
 	s->certainty = f->state.certainty[row];
 	s->thing = thing;
@@ -236,14 +237,18 @@ static uint32_t sent_by_timer(struct ww_walk *w, const struct wait *x, uint32_t 
 static void by_packet(struct ww_walk *w, const struct wait *x, uint32_t host, uint32_t p)
 {
 	const struct ww_facts *f = ww_walk_facts(w, host);
-	bool data_waited = false; /* the packet that we come from had data, and came out because an ACK came in */
+	bool first = true, data_waited = false; /* the packet that we come from had data, and came out because an ACK came in */
 
 	for (uint32_t still = 0; w->t > x->begin; still++) {
 		struct ww_packet_ref s = f->packet.sent[p] ? (struct ww_packet_ref){host, p} : other_end(w, host, p);
 		if (s.packet == WW_NONE || still > WW_WALK_STUCK) {
-			lay_thing(w, x, x->begin, host, WW_WK_PACKET, p, packet_cause(f, p));
+			if (first) /* whose trace is not here: the wait itself is all that is known */
+				lay_wait(w, x->row, x->begin, WW_WK_PACKET, p, packet_cause(f, p));
+			else
+				lay_lost(w, x, host, WW_PN_NO_SENDER);
 			return;
 		}
+		first = false;
 		int64_t sent = ww_walk_time(w, s.host, ww_walk_facts(w, s.host)->packet.ts_ns[s.packet]);
 		if (lay_thing(w, x, WW_MIN(sent, w->t), s.host, WW_WK_PACKET, s.packet, packet_cause(f, p)))
 			still = 0;
