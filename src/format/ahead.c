@@ -71,13 +71,14 @@ static const char *keep_text(struct ww_ahead *a, const char *s)
 	return s ? ww_arena_strdup(a->mem, s) : NULL;
 }
 
+/* What the calls are given is good only during the call. */
 static struct played *note(void *ctx, uint8_t call, const char *name)
 {
 	struct ww_ahead *a = ctx;
 	struct played *p = ww_vec_push(&a->calls);
 
 	p->call = call;
-	p->name = name;
+	p->name = keep_text(a, name);
 	return p;
 }
 
