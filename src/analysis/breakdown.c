@@ -47,15 +47,14 @@ static struct key key_of(const struct ww_facts *f, uint32_t i)
 	}
 	if (s.state != WW_ST_BLOCKED)
 		return k;
-	k.peer = ww_wait_peer(f, i);
+	uint32_t io = ww_wait_block(f, s.wakeup);
+	k.peer = io == WW_NONE ? ww_wait_peer(f, i) : WW_NONE;
 	k.file = s.file;
 	if (k.file == WW_NONE && s.fault < f->fault.n)
 		k.file = f->fault.file[s.fault];
 	if (s.cause == WW_CA_FUTEX || s.cause == WW_CA_LOCK)
 		k.object = s.object;
-	if (s.wakeup < f->wakeup.n && f->wakeup.kind[s.wakeup] == WW_WK_BLOCK &&
-	    f->wakeup.fact[s.wakeup] < f->block_io.n) {
-		uint32_t io = f->wakeup.fact[s.wakeup];
+	if (io != WW_NONE) {
 		k.dev = f->block_io.dev[io];
 		if (k.file == WW_NONE)
 			k.file = f->block_io.file[io];

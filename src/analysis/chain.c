@@ -115,16 +115,17 @@ static void cover_thread(struct cover *c, uint32_t t, int64_t to)
 	cover_unknown(c, to, "");
 }
 
-static void cover_block(struct cover *c, uint32_t io, uint32_t waiter)
+/* Until `to`: the request that was done then. */
+static void cover_block(struct cover *c, uint32_t io, uint32_t waiter, int64_t to)
 {
 	const struct ww_facts *f = c->f;
 
 	if (io >= f->block_io.n) {
-		cover_thing(c, c->end, WW_CA_DISK, "block request", "block request");
+		cover_thing(c, to, WW_CA_DISK, "block request", "block request");
 		return;
 	}
 	const struct ww_block_io b = ww_block_io_get(f, io);
-	int64_t begin = b.queued_ts_ns >= 0 ? b.queued_ts_ns : b.issued_ts_ns;
+	int64_t begin = WW_MIN(to, b.queued_ts_ns >= 0 ? b.queued_ts_ns : b.issued_ts_ns);
 	/* Before the request existed, its submitter was on the way to it. */
 	if (b.submitter != waiter)
 		cover_thread(c, b.submitter, begin);
@@ -132,7 +133,7 @@ static void cover_block(struct cover *c, uint32_t io, uint32_t waiter)
 	const char *what = ww_name_block(c->mem, f, io), *times = ww_name_request_times(c->mem, f, io);
 	if (*times)
 		what = ww_arena_printf(c->mem, "%s; %s", what, times);
-	cover_thing(c, c->end, WW_CA_DISK, what, ww_name_device(c->mem, f, b.dev));
+	cover_thing(c, to, WW_CA_DISK, what, ww_name_device(c->mem, f, b.dev));
 }
 
 static void cover_timer(struct cover *c, uint32_t timer, uint32_t waiter, const char *name)
@@ -188,15 +189,24 @@ static void cover_packet(struct cover *c, uint32_t p, uint32_t sender, const cha
 	cover_thing(c, c->end, packet_cause(f, p), *name ? name : "network", "network");
 }
 
-static void cover_work(struct cover *c, uint32_t work, uint32_t waker)
+static void cover_work(struct cover *c, uint32_t work, uint32_t waker, uint32_t waiter)
 {
 	const struct ww_facts *f = c->f;
 
 	if (work < f->work.n) {
 		const struct ww_work w = ww_work_get(f, work);
+		const char *name = ww_facts_str(f, w.name);
+
 		cover_thread(c, w.queued_by, w.queued_ts_ns);
+		if (w.trigger_kind == WW_WK_BLOCK)
+			cover_block(c, w.trigger, waiter, w.queued_ts_ns);
+		else if (w.trigger_kind == WW_WK_TIMER)
+			cover_thing(c, w.queued_ts_ns, WW_CA_TIMER, "timer", "timer");
+		else if (w.trigger_kind == WW_WK_PACKET)
+			cover_thing(c, w.queued_ts_ns, packet_cause(f, w.trigger), "packet", "network");
+		cover_unknown(c, w.queued_ts_ns, "before the work was queued");
 		cover_thing(c, w.start_ts_ns, WW_CA_WORK,
-			    ww_arena_printf(c->mem, "%s queued", ww_facts_str(f, w.name)), "queued work");
+			    ww_arena_printf(c->mem, "%s%squeued", name, *name ? " " : ""), "queued work");
 		waker = w.thread;
 	}
 	cover_thread(c, waker, c->end);
@@ -215,7 +225,7 @@ static void cover_wait(struct cover *c, uint32_t waiter)
 	struct ww_woken by = ww_name_woken(c->mem, f, w);
 	switch (wk.kind) {
 	case WW_WK_BLOCK:
-		cover_block(c, wk.fact, waiter);
+		cover_block(c, wk.fact, waiter, c->end);
 		break;
 	case WW_WK_TIMER:
 		cover_timer(c, wk.fact, waiter, by.name);
@@ -224,7 +234,7 @@ static void cover_wait(struct cover *c, uint32_t waiter)
 		cover_packet(c, wk.fact, wk.waker == waiter ? WW_NONE : wk.waker, by.name);
 		break;
 	case WW_WK_WORK:
-		cover_work(c, wk.fact, wk.waker);
+		cover_work(c, wk.fact, wk.waker, waiter);
 		break;
 	case WW_WK_THREAD:
 	case WW_WK_IPI:

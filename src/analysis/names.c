@@ -91,6 +91,21 @@ const char *ww_name_request_times(struct ww_arena *mem, const struct ww_facts *f
 			       ww_dur_format(b.completed_ts_ns - b.issued_ts_ns, busy, sizeof(busy)));
 }
 
+uint32_t ww_wait_block(const struct ww_facts *f, uint32_t wakeup)
+{
+	uint32_t io = WW_NONE, fact;
+
+	if (wakeup >= f->wakeup.n)
+		return WW_NONE;
+	fact = f->wakeup.fact[wakeup];
+	if (f->wakeup.kind[wakeup] == WW_WK_BLOCK)
+		io = fact;
+	else if (f->wakeup.kind[wakeup] == WW_WK_WORK && fact < f->work.n &&
+		 f->work.trigger_kind[fact] == WW_WK_BLOCK)
+		io = f->work.trigger[fact];
+	return io < f->block_io.n ? io : WW_NONE;
+}
+
 uint32_t ww_wait_peer(const struct ww_facts *f, uint32_t state)
 {
 	uint32_t w = f->state.wakeup[state], peer;
@@ -195,11 +210,9 @@ static const char *from_peer(struct ww_arena *mem, const struct ww_facts *f, con
 static const char *name_disk(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
 			     uint32_t peer, bool exact)
 {
-	uint32_t w = s->wakeup, io = WW_NONE, file = s->file;
+	uint32_t io = ww_wait_block(f, s->wakeup), file = s->file;
 	const char *dev = "", *words;
 
-	if (w < f->wakeup.n && f->wakeup.kind[w] == WW_WK_BLOCK)
-		io = f->wakeup.fact[w];
 	if (file == WW_NONE && io < f->block_io.n)
 		file = f->block_io.file[io];
 	if (file == WW_NONE && s->fault < f->fault.n)
@@ -207,7 +220,8 @@ static const char *name_disk(struct ww_arena *mem, const struct ww_facts *f, con
 	if (io < f->block_io.n)
 		dev = exact ? ww_name_block(mem, f, io) : ww_name_device(mem, f, f->block_io.dev[io]);
 	words = join(mem, ww_name_file(f, file), " on ", dev);
-	return and_who(mem, words, "through", ww_name_thread(mem, f, peer));
+	/* Who passes a completed request on is no news. */
+	return io < f->block_io.n ? words : and_who(mem, words, "through", ww_name_thread(mem, f, peer));
 }
 
 static const char *name_fault(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
@@ -362,6 +376,9 @@ struct ww_woken ww_name_woken(struct ww_arena *mem, const struct ww_facts *f, ui
 	case WW_WK_WORK:
 		if (!*name && w.fact < f->work.n)
 			r.name = ww_facts_str(f, f->work.name[w.fact]);
+		if (ww_wait_block(f, wakeup) != WW_NONE)
+			r.name = ww_arena_printf(mem, "%s%safter %s", r.name, *r.name ? " " : "",
+						 ww_name_block(mem, f, ww_wait_block(f, wakeup)));
 		break;
 	default:
 		break;

@@ -35,6 +35,8 @@ int32_t ww_ready_cpu(const struct ww_facts *f, uint32_t state);
 uint32_t ww_ready_behind(const struct ww_facts *f, uint32_t state, int64_t from_ts_ns, int64_t to_ts_ns);
 /* "by X", "behind X", "" of such a state. */
 const char *ww_name_ready(struct ww_arena *mem, const struct ww_facts *f, enum ww_thread_state s, uint32_t other);
+/* The block request that ended the wait, by itself or through the worker that its end set to work; WW_NONE. */
+uint32_t ww_wait_block(const struct ww_facts *f, uint32_t wakeup);
 /* The thread whose doing ended the wait, when it is another one; WW_NONE. */
 uint32_t ww_wait_peer(const struct ww_facts *f, uint32_t state);
 struct ww_woken ww_name_woken(struct ww_arena *mem, const struct ww_facts *f, uint32_t wakeup);

@@ -32,12 +32,14 @@ char *ww_dur_format(int64_t dur_ns, char *buf, size_t size)
 
 char *ww_bytes_format(uint64_t bytes, char *buf, size_t size)
 {
-	static const struct unit units[] = {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}};
+	static const struct unit units[] = {{"B", 1}, {"KiB", 1024}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
+					    {"TiB", 1024.0 * (1 << 30)}};
 	size_t u = 0;
 
 	while (u + 1 < WW_ARRAY_SIZE(units) && (double)bytes >= units[u + 1].scale)
 		u++;
-	snprintf(buf, size, "%.*f %s", u ? 1 : 0, (double)bytes / units[u].scale, units[u].name);
+	double v = (double)bytes / units[u].scale;
+	snprintf(buf, size, "%.*f %s", v == floor(v) ? 0 : 1, v, units[u].name);
 	return buf;
 }
 

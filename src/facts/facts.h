@@ -112,6 +112,7 @@ struct ww_facts {
 	int64_t begin_ts_ns, end_ts_ns;
 	uint32_t target; /* thread index of the recorded command's main thread, or WW_NONE */
 	int32_t target_status; /* wait status, -1 unknown */
+	uint32_t target_cmdline; /* str, "" unknown */
 	int64_t target_begin_ts_ns, target_end_ts_ns; /* exec of the command to its exit */
 	bool sealed;
 #define WW_FACT(name, doc) struct ww_##name##_cols name;

@@ -72,6 +72,8 @@ static bool helper_came_from_disk(const struct look *l)
 {
 	const struct ww_state_cols *s = &l->m->f->state;
 
+	if (l->kind == WW_WK_WORK && l->fact < l->m->f->work.n && l->m->f->work.trigger_kind[l->fact] == WW_WK_BLOCK)
+		return true;
 	if (l->returned || !by_thread(l) || l->waker == WW_NONE)
 		return false; /* by the time of the return the helper does something else */
 	const struct ww_thr *h = l->m->thr.v[l->waker];

@@ -11,7 +11,7 @@
 
 void ww_on_own_target(struct ww_model *m, const struct ww_event *ev)
 {
-	enum { TID, PID, BEGIN, STATUS, COMM };
+	enum { TID, PID, BEGIN, STATUS, COMM, CMDLINE };
 	struct ww_thr *t = ww_thr_get(m, ww_v_int(ev, TID, -1));
 	struct ww_thr *last = ww_thr_last(m, ww_v_int(ev, TID, -1));
 	struct ww_facts *f = m->f;
@@ -29,6 +29,7 @@ void ww_on_own_target(struct ww_model *m, const struct ww_event *ev)
 	f->thread.flags[t->index] |= WW_TF_TARGET;
 	if (f->target == WW_NONE) {
 		f->target = t->index;
+		f->target_cmdline = ww_v_str(m, ev, CMDLINE);
 		f->target_begin_ts_ns = m->now;
 		f->target_end_ts_ns = 0;
 	}

@@ -1,13 +1,27 @@
 /* work.c - work items of the kernel's work queues, and io_uring requests. */
 #include "model/model_private.h"
 
+/* What completed in the interrupt that queues work: the disk's answer, for one, is often passed on by a worker. */
+static struct ww_done queued_after(const struct ww_cpu *c)
+{
+	const struct ww_frame *fr = c->depth ? &c->frame[c->depth - 1] : NULL;
+
+	if (!fr)
+		return (struct ww_done){WW_WK_UNKNOWN, WW_NONE};
+	if (fr->done.kind == WW_WK_UNKNOWN && fr->timer != WW_NONE)
+		return (struct ww_done){WW_WK_TIMER, fr->timer};
+	return fr->done.kind == WW_WK_BLOCK || fr->done.kind == WW_WK_PACKET
+		       ? fr->done : (struct ww_done){WW_WK_UNKNOWN, WW_NONE};
+}
+
 void ww_on_work_queue(struct ww_model *m, const struct ww_event *ev)
 {
 	struct ww_thr *t = ww_thr_current(m);
+	struct ww_done after = queued_after(m->cpu);
 	struct ww_work r = {.object = ww_v_u64(ev, S_WQ_WORK), .name = ww_v_str(m, ev, S_WQ_FUNCTION),
 			    .queued_by = !m->cpu->depth && t && !t->idle ? t->index : WW_NONE,
 			    .queued_ts_ns = m->now, .start_ts_ns = -1, .end_ts_ns = -1,
-			    .thread = WW_NONE};
+			    .trigger_kind = after.kind, .trigger = after.fact, .thread = WW_NONE};
 
 	ww_u64map_put(&m->work_open, r.object, ww_work_push(m->f, &r));
 }
@@ -24,7 +38,7 @@ void ww_on_work_start(struct ww_model *m, const struct ww_event *ev)
 	} else {
 		struct ww_work r = {.object = object, .name = ww_v_str(m, ev, S_WQ_FUNCTION),
 				    .queued_by = WW_NONE, .queued_ts_ns = -1, .end_ts_ns = -1,
-				    .thread = WW_NONE};
+				    .trigger = WW_NONE, .thread = WW_NONE};
 		row = ww_work_push(m->f, &r);
 	}
 	m->f->work.start_ts_ns[row] = m->now;
@@ -56,7 +70,7 @@ void ww_on_own_uring(struct ww_model *m, const struct ww_event *ev)
 		struct ww_work r = {.object = req, .name = ww_intern(m, "io_uring"),
 				    .queued_by = t && !t->idle ? t->index : WW_NONE,
 				    .queued_ts_ns = m->now, .start_ts_ns = m->now, .end_ts_ns = -1,
-				    .thread = WW_NONE};
+				    .trigger = WW_NONE, .thread = WW_NONE};
 
 		ww_u64map_put(&m->work_open, req, ww_work_push(m->f, &r));
 		return;
