@@ -47,6 +47,7 @@ struct ww_match_sent {
 	uint32_t next, last;     /* the same key again; `last` and the rest are of the key's first packet */
 	uint32_t nsent, narrived;
 	uint32_t cursor, used;   /* refining: the next transmission that may have arrived, the last that did */
+	uint32_t sent_left, arrived_left; /* refining: not yet passed */
 	bool cleared;
 };
 

@@ -173,26 +173,42 @@ static void pair_bytes(struct ww_match_job *j, uint64_t from, uint64_t to, uint3
 	receiver(j)->partner[i] = a->base + sent_at(j, j->spans.v[lo].at);
 }
 
-/* The transmission of a repeated key that arrived at i: the last one before it that has not arrived yet. */
+static int64_t sent_time(const struct ww_match_job *j, uint32_t k)
+{
+	return j->time(j->ctx, j->s->host, sender(j)->ts_ns[sent_at(j, k)]);
+}
+
+static void begin_refining(struct ww_match_job *j, struct ww_match_sent *first)
+{
+	struct ww_match_host *a = &j->m->host.v[j->s->host];
+
+	for (uint32_t c = (uint32_t)(first - j->sent.v); c != WW_NONE; c = j->sent.v[c].next)
+		a->partner[sent_at(j, c)] = WW_NONE;
+	first->cleared = true;
+	first->sent_left = first->nsent;
+	first->arrived_left = first->narrived;
+}
+
+/* The transmission of a repeated key that arrived at i: the last one before it that has not arrived yet, but
+ * later arrivals need one each too, so that of as many arrivals as transmissions each has its own. */
 static void pair_refined(struct ww_match_job *j, struct ww_match_sent *first, uint32_t i)
 {
-	struct ww_match_host *a = &j->m->host.v[j->s->host], *b = receiver(j);
+	const struct ww_match_host *b = receiver(j);
 	const int64_t arrival = j->time(j->ctx, j->r->host, b->ts_ns[i]);
-	uint32_t k = first->cursor;
 
-	if (!first->cleared) {
-		for (uint32_t c = (uint32_t)(first - j->sent.v); c != WW_NONE; c = j->sent.v[c].next)
-			a->partner[sent_at(j, c)] = WW_NONE;
-		first->cleared = true;
-	}
-	if (k != WW_NONE && j->time(j->ctx, j->s->host, a->ts_ns[sent_at(j, k)]) <= arrival) {
-		for (uint32_t next = j->sent.v[k].next; next != WW_NONE; next = j->sent.v[k].next) {
-			if (j->time(j->ctx, j->s->host, a->ts_ns[sent_at(j, next)]) > arrival)
-				break;
+	if (!first->cleared)
+		begin_refining(j, first);
+	first->arrived_left--;
+	uint32_t k = first->cursor, next;
+	if (k != WW_NONE && sent_time(j, k) <= arrival) {
+		first->sent_left--;
+		while ((next = j->sent.v[k].next) != WW_NONE && first->sent_left > first->arrived_left &&
+		       sent_time(j, next) <= arrival) {
 			k = next;
+			first->sent_left--;
 		}
 		first->used = k;
-		first->cursor = j->sent.v[k].next;
+		first->cursor = next;
 		pair(j, sent_at(j, k), i);
 	} else if (!is_bare(b->shape[i])) {
 		/* A copy that the network made, or a violation, which must be seen. */
