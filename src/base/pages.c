@@ -74,6 +74,8 @@ static bool move_to_file(struct ww_pages *g, size_t bytes)
 		close(fd);
 		return false;
 	}
+	/* Fewer faults, where the file system has large folios. */
+	(void)madvise(p, bytes, MADV_HUGEPAGE);
 	move_to(g, bytes, p, fd);
 	return true;
 }
