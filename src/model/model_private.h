@@ -41,6 +41,12 @@ struct ww_frame {
 	uint32_t timer; /* kind TIMER: timer row */
 };
 
+struct ww_armed { /* a timer that waits to fire */
+	uint64_t object;
+	uint32_t by, trigger; /* thread; packet */
+	int64_t ts, expires;
+};
+
 struct ww_cpu {
 	uint32_t cur;  /* thread index, WW_NONE unknown */
 	uint32_t idle; /* its idle thread */
@@ -54,6 +60,7 @@ struct ww_cpu {
 	struct ww_done trigger; /* received packet or expired timer that a sent packet answers */
 	int64_t known_from;     /* first event, or end of the last gap */
 	int64_t gap_from;       /* begin of that gap, or known_from */
+	struct ww_armed expiring; /* taken off its queue just now: a timer that fires is, before it does */
 	int32_t signal_tid;     /* signal just generated for it in this context; -1 none */
 };
 
@@ -105,12 +112,6 @@ struct ww_thr {
 struct ww_vma {
 	uint64_t start, end, offset;
 	uint32_t file;
-};
-
-struct ww_armed { /* a timer that waits to fire */
-	uint64_t object;
-	uint32_t by, trigger; /* thread; packet */
-	int64_t ts, expires;
 };
 
 struct ww_proc {

@@ -64,20 +64,30 @@ void ww_on_tmr_start(struct ww_model *m, const struct ww_event *ev)
 	arm(m, ev, -1); /* jiffies, whose zero the trace does not tell */
 }
 
+/* The kernel takes a timer off its queue, and traces that as a cancel, right before it calls it.
+ * source kernel/time/timer.c:expire_timers(), kernel/time/hrtimer.c:__run_hrtimer() */
 void ww_on_hrt_cancel(struct ww_model *m, const struct ww_event *ev)
 {
+	const struct ww_armed *a = armed_find(m, ww_v_u64(ev, S_TM_ADDR));
+
+	if (a)
+		m->cpu->expiring = *a;
 	disarm(m, ww_v_u64(ev, S_TM_ADDR));
 }
 
 static void fire(struct ww_model *m, const struct ww_event *ev, const char *what)
 {
 	uint64_t object = ww_v_u64(ev, S_TM_ADDR);
-	struct ww_armed *a = armed_find(m, object);
+	const struct ww_armed *a = armed_find(m, object);
+	struct ww_armed expiring = m->cpu->expiring;
 	uint32_t name = ww_v_str(m, ev, S_TM_FUNCTION);
 	struct ww_timer r = {.object = object, .name = name ? name : ww_intern(m, what), .armed_by = WW_NONE,
 			     .armed_ts_ns = -1, .expires_ts_ns = -1, .fired_ts_ns = m->now,
 			     .trigger = WW_NONE};
 
+	if (!a && expiring.object == object && expiring.ts >= 0)
+		a = &expiring;
+	m->cpu->expiring.ts = -1;
 	if (a) {
 		r.armed_by = a->by;
 		r.armed_ts_ns = a->ts;
