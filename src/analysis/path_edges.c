@@ -202,16 +202,23 @@ static struct ww_packet_ref other_end(const struct ww_walk *w, uint32_t host, ui
 	return (struct ww_packet_ref){host, ww_walk_facts(w, host)->packet.match[p]};
 }
 
-static bool is_delayed_ack(const struct ww_facts *f, uint32_t timer)
+/* By its function's name; without one, by what it did: armed while data came in, it sent an ACK and no data. */
+static bool is_delayed_ack(const struct ww_facts *f, uint32_t timer, uint32_t sent)
 {
-	return timer < f->timer.n && strstr(ww_facts_str(f, f->timer.name[timer]), "delack");
+	uint32_t trigger = f->timer.trigger[timer];
+
+	if (strstr(ww_facts_str(f, f->timer.name[timer]), "delack"))
+		return true;
+	return !strcmp(ww_facts_str(f, f->timer.name[timer]), "timer") && f->packet.proto[sent] == TCP &&
+	       !f->packet.payload[sent] && trigger < f->packet.n && f->packet.payload[trigger];
 }
 
-/* A timer sent the packet. Returns the packet during whose handling it was armed, WW_NONE: gone on, or the
+/* A timer sent the packet `sent`. Returns the packet during whose handling it was armed, WW_NONE: gone on, or the
  * chain ends. `held`: the ACK that it sent let go data which had waited for it. */
-static uint32_t sent_by_timer(struct ww_walk *w, const struct wait *x, uint32_t host, uint32_t timer, bool held)
+static uint32_t sent_by_timer(struct ww_walk *w, const struct wait *x, uint32_t host, uint32_t sent, bool held)
 {
 	const struct ww_facts *f = ww_walk_facts(w, host);
+	uint32_t timer = f->packet.trigger[sent];
 	struct ww_segment *s;
 
 	if (timer >= f->timer.n) {
@@ -221,7 +228,7 @@ static uint32_t sent_by_timer(struct ww_walk *w, const struct wait *x, uint32_t 
 	const struct ww_timer t = ww_timer_get(f, timer);
 	int64_t armed = t.armed_ts_ns < 0 ? x->begin : ww_walk_time(w, host, t.armed_ts_ns);
 	s = lay_thing(w, x, WW_MIN(armed, w->t), host, WW_WK_TIMER, timer, WW_CA_TIMER);
-	if (s && is_delayed_ack(f, timer))
+	if (s && is_delayed_ack(f, timer, sent))
 		s->note = held ? WW_PN_NAGLE : WW_PN_DELACK;
 	if (t.trigger < f->packet.n)
 		return t.trigger;
@@ -261,7 +268,7 @@ static void by_packet(struct ww_walk *w, const struct wait *x, uint32_t host, ui
 			return;
 		}
 		if (f->packet.trigger_kind[p] == WW_WK_TIMER)
-			trigger = sent_by_timer(w, x, host, trigger, data_waited);
+			trigger = sent_by_timer(w, x, host, p, data_waited);
 		else if (f->packet.trigger_kind[p] == WW_WK_PACKET && trigger < f->packet.n)
 			data_waited = f->packet.payload[p] && !f->packet.payload[trigger];
 		else {

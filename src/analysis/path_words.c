@@ -58,10 +58,12 @@ static const char *timer_words(struct ww_arena *mem, const struct ww_path *p, co
 	const struct ww_facts *f = facts_of(p, s->host);
 	const char *name = s->fact < f->timer.n ? ww_facts_str(f, f->timer.name[s->fact]) : "timer";
 
+	bool named = *name && strcmp(name, "timer");
 	if (s->note == WW_PN_NAGLE)
-		return ww_arena_printf(mem, "delayed ACK (%s); Nagle's algorithm held data of the other side back until it", name);
+		return ww_arena_printf(mem, "delayed ACK, until which Nagle's algorithm held data back%s%s%s", named ? " (" : "",
+				       named ? name : "", named ? ")" : "");
 	if (s->note == WW_PN_DELACK)
-		return ww_arena_printf(mem, "delayed ACK (%s)", name);
+		return ww_arena_printf(mem, "delayed ACK%s%s%s", named ? " (" : "", named ? name : "", named ? ")" : "");
 	return name;
 }
 

@@ -143,6 +143,8 @@ static const char *what_words(struct ww_text *t, const struct ww_path *p, const 
 		return ww_arena_printf(&t->mem, "%s%s%s", ww_state_name(s->state), *detail ? " - " : "", detail);
 	default:
 		detail = ww_segment_detail(&t->mem, p, s, true);
+		if (!strcmp(detail, ww_segment_kind(s)))
+			detail = "";
 		return ww_arena_printf(&t->mem, "%s%s%s%s%s", ww_segment_kind(s), call ? " in " : "", call ? call : "",
 				       *detail && !(call && strstr(call, detail)) ? " - " : "",
 				       call && strstr(call, detail) ? "" : detail);
@@ -164,7 +166,7 @@ static void put_step(struct ww_text *t, const struct ww_path *p, const struct st
 	const char *name = ww_name_thread(&t->mem, f, s->thread);
 
 	if (!*name && s->state == WW_ST_BLOCKED)
-		name = s->thing == WW_WK_PACKET ? "network" : s->thing == WW_WK_TIMER ? "timer" : "";
+		name = s->thing == WW_WK_PACKET ? "network" : "";
 	if (p->set->nhosts > 1)
 		name = ww_arena_printf(&t->mem, "%s%s%s", f->host.name, *name ? " " : "", name);
 	name = ww_text_fit(t, name, 34);

@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+"""The critical path over three real kernels with three clocks, held to what the programs on them wrote down.
+
+$WW_TRACES/cluster3: a client asks a web server 20 times, which asks PostgreSQL twice each time (UPDATE, COMMIT);
+LTTng recorded each. client.tsv and web.tsv have the times of each request, each by its own wall clock. Oracle:
+those files, and the README there: most of a request is some 40 ms of Nagle's algorithm against a delayed ACK
+between the web server's header segment and its body; each COMMIT waits for its fdatasync. TAP.
+"""
+import json, os, subprocess, sys
+
+W = os.environ.get('WHYWAIT', 'whywait')
+DIR = os.path.join(os.environ.get('WW_TRACES', '/nonexistent'), 'cluster3')
+TRACES = [os.path.join(DIR, h, 'trace') for h in ('client', 'web', 'db')]
+n = failed = 0
+
+
+def check(bad, text):
+    global n, failed
+    n += 1
+    failed += bool(bad)
+    print('%sok %d - %s' % ('not ' if bad else '', n, text))
+    for b in bad[:20]:
+        print('#   ' + b)
+
+
+def ask(what, *args):
+    p = subprocess.run([W, what, '--json', '-q'] + list(args) + TRACES, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=100)
+    if p.returncode:
+        raise SystemExit('%s: exit %d' % (what, p.returncode))
+    return json.loads(p.stdout)
+
+
+def rows(name):
+    for line in open(os.path.join(DIR, name)):
+        if not line.startswith('#'):
+            yield line.split('\t')
+
+
+def part(segments, host, start, end, test=lambda s: True):
+    return sum(max(0, min(end, s['start_ns'] + s['dur_ns']) - max(start, s['start_ns']))
+               for s in segments if s['host'] == host and test(s))
+
+
+if not os.path.isdir(DIR):
+    print('1..0 # SKIP no shared traces')
+    sys.exit(77)
+sync = {h['host']: h for h in ask('sync')['hosts']}
+
+
+def common(host, t):
+    h = sync[host]
+    return t + h['offset_ns'] + round(h['drift_ppm'] * 1e-6 * (t - h['t0_ns']))
+
+
+client = [(int(r[1]), int(r[2]), int(r[3])) for r in rows('client/client.tsv')]
+web = [[int(x) for x in r[2:7]] for r in rows('web/web.tsv')][1:]  # the first is the warm-up, by another client
+check([] if len(client) == len(web) == 20 else ['%d and %d' % (len(client), len(web))], 'both have 20 requests')
+shape, nagle, no_nagle, disk, stopped, place, route = [], 0, [], [], [], [], []
+for i, ((tid, start, end), w) in enumerate(zip(client, web)):
+    p = ask('path', '--tid', str(tid), '--from', str(start), '--to', str(end))
+    s = p['segments']
+    at = p['begin_ns']
+    for x in s:
+        if x['start_ns'] != at:
+            shape.append('request %d: a hole at %d' % (i + 1, at))
+        at += x['dur_ns']
+    if at != p['begin_ns'] + p['wall_ns'] or abs(p['wall_ns'] - (end - start)) > 20000:
+        shape.append('request %d: %d of %d ns' % (i + 1, at - p['begin_ns'], end - start))
+    held = [x for x in s if x['kind'] == 'timer' and 'Nagle' in x['detail']]
+    ms = sum(x['dur_ns'] for x in held) / 1e6
+    if held and 30 < ms < 60 and all(x['host'] == 'client' for x in held):
+        nagle += 1
+    else:
+        no_nagle.append('request %d: %.1f ms' % (i + 1, ms))
+    w = [common('web', t) for t in w]
+    commit = [x for x in s if x['host'] == 'db' and x['kind'] == 'disk' and w[2] - 2e6 < x['start_ns'] < w[3] + 2e6]
+    if not any('fdatasync' in (x['call'] or '') for x in s if x['host'] == 'db') or not commit:
+        # In the 8th the emulator stopped the web server's CPU for 3.5 ms just before the switch: it ran, and did
+        # not wait, while the database wrote.
+        ran = part(s, 'web', w[2], w[3], lambda x: x['kind'].startswith('running'))
+        (stopped if ran > 0.6 * (w[3] - w[2]) else disk).append('request %d' % (i + 1))
+    # From the server's first line until the database has answered, the path is on one of the two or between them.
+    inside = w[3] - w[0]
+    there = part(s, 'web', w[0], w[3]) + part(s, 'db', w[0], w[3])
+    if there + max(h['bound_ns'] for h in sync.values()) < 0.95 * inside:
+        place.append('request %d: %.1f of %.1f ms' % (i + 1, there / 1e6, inside / 1e6))
+    hosts = [x['host'] for k, x in enumerate(s) if x['tid'] and (not k or s[k - 1]['host'] != x['host'])]
+    if hosts[0] != 'client' or hosts[-1] != 'client' or not {'web', 'db'} <= set(hosts):
+        route.append('request %d: %s' % (i + 1, ' '.join(hosts)))
+check(shape, 'the segments lie end to end and sum to each request as the client timed it')
+check(no_nagle if nagle < 18 else [], "Nagle's algorithm against a delayed ACK, some 40 ms: named in %d of 20" % nagle)
+check(disk + (stopped if len(stopped) > 1 else []), 'each COMMIT that the web server waited for (%d of 20): the fdatasync and the '
+      'disk on the database host' % (20 - len(stopped)))
+check(place, 'at least 95 % of the time that the web server measured is on it or on the database')
+check(route, 'each goes client -> web -> database -> ... -> client')
+print('1..%d' % n)
+sys.exit(1 if failed else 0)
