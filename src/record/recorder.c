@@ -117,6 +117,19 @@ static const struct { const char *name; uint16_t flags; } fd_calls[] = {
 #include "record/fd_calls.inc"
 };
 
+/* True when eight bytes stored at any field but the last stay inside the event: ww_put_ints. */
+static bool fields_wide(const struct ww_sc_layout *l)
+{
+	uint32_t off = 0;
+
+	for (uint32_t i = 0; i + 1 < l->n; i++) {
+		if (off + 8 > l->fixed)
+			return false;
+		off += l->f[i].size;
+	}
+	return true;
+}
+
 static void layouts_set(struct whywait_bpf *skel)
 {
 	static const struct { const char *name; bool compat, exit; struct ww_sc_layout l; } rows[] = {
@@ -133,10 +146,10 @@ static void layouts_set(struct whywait_bpf *skel)
 		if (nr < 0 || nr > 511)
 			continue;
 		nr |= rows[i].compat ? 512 : 0;
-		if (rows[i].exit)
-			memcpy(&skel->rodata_exit->ww_sc_exit[nr], &rows[i].l, sizeof(rows[i].l));
-		else
-			memcpy(&skel->rodata_entry->ww_sc_entry[nr], &rows[i].l, sizeof(rows[i].l));
+		struct ww_sc_layout *l = rows[i].exit ? (struct ww_sc_layout *)&skel->rodata_exit->ww_sc_exit[nr] :
+							(struct ww_sc_layout *)&skel->rodata_entry->ww_sc_entry[nr];
+		memcpy(l, &rows[i].l, sizeof(*l));
+		l->slow |= l->seq || !fields_wide(l);
 	}
 	for (size_t i = 0; i < WW_ARRAY_SIZE(fd_calls); i++) {
 		int64_t a = ww_syscall_number(native, fd_calls[i].name);
@@ -172,9 +185,7 @@ static void symbols_set(struct whywait_bpf *skel)
 
 static bool wanted(const struct ww_recorder *rec, const char *name)
 {
-	bool call = !strcmp(name, "ww_sys_enter") || !strcmp(name, "ww_sys_exit");
-
-	if (call)
+	if (!strncmp(name, "ww_sys_", 7))
 		return !rec->opts.light;
 	return !rec->opts.syscalls_only;
 }
@@ -205,6 +216,32 @@ static bool tracepoint_fits(const struct btf *btf, const struct bpf_program *p)
 	if (!strcmp(name, "ww_io_uring_complete_old"))
 		return args > 4;
 	return args;
+}
+
+/* The programs that the two at the system call tracepoints go on with: entered by a tail call, attached nowhere. */
+static struct next {
+	struct bpf_program *prog;
+	struct bpf_map *map;
+	uint32_t index;
+} *next_get(struct whywait_bpf *skel, struct next ret[3])
+{
+	ret[0] = (struct next){skel->progs.ww_sys_enter_rest, skel->maps.ww_enter_next, 0};
+	ret[1] = (struct next){skel->progs.ww_sys_exit_rest, skel->maps.ww_exit_next, 0};
+	ret[2] = (struct next){skel->progs.ww_sys_exit_fds, skel->maps.ww_exit_next, 1};
+	return ret;
+}
+
+static int next_set(struct whywait_bpf *skel)
+{
+	struct next rows[3], *n = next_get(skel, rows);
+
+	for (int i = 0; i < 3; i++) {
+		int fd = bpf_program__fd(n[i].prog);
+
+		if (fd >= 0 && bpf_map_update_elem(bpf_map__fd(n[i].map), &n[i].index, &fd, BPF_ANY))
+			return -errno;
+	}
+	return 0;
 }
 
 /* Programs that this kernel has no tracepoint for, or that the options leave out, are not loaded. */
@@ -270,7 +307,13 @@ static int skeleton_load(struct ww_recorder *rec, struct ww_err *err)
 	int r = programs_choose(rec, err);
 	if (r)
 		return r;
+	struct next rows[3];
+	next_get(skel, rows);
+	for (int i = 0; i < 3; i++)
+		bpf_program__set_autoattach(rows[i].prog, false);
 	r = whywait_bpf__load(skel);
+	if (!r)
+		r = next_set(skel);
 	if (r)
 		return load_failed(r, err);
 	s->ctl = (struct ww_ring_ctl *)skel->data_ctl->ww_ctl;
@@ -357,6 +400,9 @@ static void faults_detach(struct ww_recorder *rec)
 int ww_recorder_start(struct ww_recorder *rec, struct ww_err *err)
 {
 	complaint[0] = 0;
+	/* Until the first switch says whose the CPU is. */
+	for (uint32_t i = 0; i < rec->rings.ncpu; i++)
+		rec->rings.ctl[i].in_tree = rec->opts.all_syscalls;
 	int r = whywait_bpf__attach(rec->skel);
 	if (!r && !rec->opts.syscalls_only)
 		faults_attach(rec);

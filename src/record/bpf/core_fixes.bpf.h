@@ -28,18 +28,8 @@ struct ww_call {
 };
 
 #if defined(__TARGET_ARCH_x86)
-static __always_inline void ww_call_args(struct ww_call *c, struct pt_regs *r, struct task_struct *t)
+static __always_inline void ww_call_args_native(struct ww_call *c, struct pt_regs *r)
 {
-	if (t->thread_info.status & TS_COMPAT) {
-		c->abi = ABI_I386;
-		c->arg[0] = (u32)r->bx;
-		c->arg[1] = (u32)r->cx;
-		c->arg[2] = (u32)r->dx;
-		c->arg[3] = (u32)r->si;
-		c->arg[4] = (u32)r->di;
-		c->arg[5] = (u32)r->bp;
-		return;
-	}
 	c->abi = ABI_X86_64;
 	if (c->nr > 0 && c->nr & X32_BIT) {
 		c->abi = ABI_X32;
@@ -52,9 +42,28 @@ static __always_inline void ww_call_args(struct ww_call *c, struct pt_regs *r, s
 	c->arg[4] = r->r8;
 	c->arg[5] = r->r9;
 }
-#define ww_regs_nr(r) ((s32)(r)->orig_ax) /* -1 in faults and interrupts */
-#elif defined(__TARGET_ARCH_arm64)
+
 static __always_inline void ww_call_args(struct ww_call *c, struct pt_regs *r, struct task_struct *t)
+{
+	if (!(t->thread_info.status & TS_COMPAT)) {
+		ww_call_args_native(c, r);
+		return;
+	}
+	c->abi = ABI_I386;
+	c->arg[0] = (u32)r->bx;
+	c->arg[1] = (u32)r->cx;
+	c->arg[2] = (u32)r->dx;
+	c->arg[3] = (u32)r->si;
+	c->arg[4] = (u32)r->di;
+	c->arg[5] = (u32)r->bp;
+}
+#define ww_regs_nr(r) ((s32)(r)->orig_ax) /* -1 in faults and interrupts */
+
+/* The instruction `syscall` leaves its return address in cx and the flags in r11: such a call is a 64-bit one, and
+ * we need not ask for the current task to know it. */
+#define ww_regs_native(r) ((r)->cx == (r)->ip && (r)->r11 == (r)->flags)
+#elif defined(__TARGET_ARCH_arm64)
+static __always_inline void ww_call_args_native(struct ww_call *c, struct pt_regs *r)
 {
 	c->abi = ABI_AARCH64;
 	c->arg[0] = r->orig_x0;
@@ -64,7 +73,13 @@ static __always_inline void ww_call_args(struct ww_call *c, struct pt_regs *r, s
 	c->arg[4] = r->regs[4];
 	c->arg[5] = r->regs[5];
 }
-#define ww_regs_nr(r) ((r)->syscallno)
+
+static __always_inline void ww_call_args(struct ww_call *c, struct pt_regs *r, struct task_struct *t)
+{
+	ww_call_args_native(c, r);
+}
+#define ww_regs_nr(r)     ((r)->syscallno)
+#define ww_regs_native(r) true
 #endif
 
 /* What LTTng and the kernel's own tracepoint show: one bit, 256 for preempted, 128 for idle kernel threads.

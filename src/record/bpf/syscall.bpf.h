@@ -2,6 +2,10 @@
  *
  * What fields a call has is data: ww_sc_entry and ww_sc_exit, filled by user space before loading from
  * the generated table of LTTng's shapes. Calls without a row are whywait_syscall_entry and _exit.
+ *
+ * Most calls have integers only: the two programs at the tracepoints write those themselves, without a call of a
+ * function. What strings, sequences and descriptors need is in programs of their own, entered by a tail call:
+ * each is verified on its own, which kernels before 6.2 otherwise find too complex.
  */
 #ifndef WW_SYSCALL_BPF_H
 #define WW_SYSCALL_BPF_H
@@ -77,141 +81,190 @@ __noinline int ww_emit_slow(u32 index, u32 exit, struct ww_call *c)
 	return 0;
 }
 
-/* All fields are integers: packed into words without a branch on their sizes (of which the verifier would try
- * all combinations), then stored. */
-__noinline int ww_emit_fast(u32 index, u32 exit, struct ww_call *c)
+/* All fields are integers. Each but the last is stored as eight bytes, the next over its end: no branch on
+ * sizes. User space has made sure (`slow`) that the last such store ends inside the event. */
+static __always_inline void ww_put_ints(u8 *p, const volatile struct ww_sc_layout *l, struct ww_call *c)
 {
-	const volatile struct ww_sc_layout *l = &ww_sc_entry[index & (WW_SC_TABLE - 1)];
-	u64 words[WW_SC_FIELDS + 1];
-	u32 bytes, off = 0;
+	u32 n = l->n;
+
+	if (!n)
+		return;
+#pragma unroll
+	for (u32 i = 0; i < WW_SC_FIELDS - 1; i++) {
+		if (i + 1 >= n)
+			break;
+		ww_put64(p, 0, c->arg[l->f[i].arg & 7]);
+		p += l->f[i].size & 15;
+	}
+	n = (n - 1) & (WW_SC_FIELDS - 1);
+	u64 v = c->arg[l->f[n].arg & 7];
+	u32 size = l->f[n].size;
+	if (size == 8)
+		ww_put64(p, 0, v);
+	else if (size == 4)
+		ww_put32(p, 0, v);
+	else if (size == 2)
+		ww_put16(p, 0, v);
+	else
+		ww_put8(p, 0, v);
+}
+
+/* True: this was all of the call's event. */
+static __always_inline bool ww_emit_ints(const volatile struct ww_sc_layout *l, struct ww_call *c)
+{
 	struct ww_slot s;
 	u8 *p;
 
-	if (!c)
-		return 0;
-	if (exit)
-		l = &ww_sc_exit[index & (WW_SC_TABLE - 1)];
-	bytes = l->fixed;
-#pragma unroll
-	for (u32 i = 0; i <= WW_SC_FIELDS; i++)
-		words[i] = 0;
-#pragma unroll
-	for (u32 i = 0; i < WW_SC_FIELDS; i++) {
-		if (i >= l->n)
-			break;
-		u32 size = l->f[i].size, bit = (off & 7) * 8, w = (off >> 3) & 7;
-		u64 v = c->arg[l->f[i].arg & 7] & (~0ull >> ((64 - 8 * size) & 63));
-
-		words[w] |= v << bit;
-		words[w + 1] |= (v >> 1) >> (63 - bit);
-		off += size;
-	}
-	p = ww_reserve(&s, l->id, bytes);
+	if (l->slow)
+		return false;
+	p = ww_reserve_here(&s, l->id, l->fixed);
 	if (!p)
-		return 0;
-	off = 0;
-#pragma unroll
-	for (u32 i = 0; i < WW_SC_FIELDS; i++) {
-		if (off + 8 > bytes)
-			break;
-		ww_put64(p, off, words[i]);
-		off += 8;
-	}
-	u64 rest = *(u64 *)((void *)words + (off & 64 ? 64 : off & 56));
-	p += off & 127;
-	if (bytes & 4) {
-		ww_put32(p, 0, rest);
-		rest >>= 32;
-		p += 4;
-	}
-	if (bytes & 2) {
-		ww_put16(p, 0, rest);
-		rest >>= 16;
-		p += 2;
-	}
-	if (bytes & 1)
-		ww_put8(p, 0, rest);
+		return true;
+	ww_put_ints(p, l, c);
 	ww_commit(&s);
-	return 0;
+	return true;
 }
 
-/* Functions of their own, so that the one's room on the stack is not there while the other runs. */
-static __always_inline void ww_emit_call(const volatile struct ww_sc_layout *l, u32 index, u32 exit,
+static __always_inline void ww_emit_rest(const volatile struct ww_sc_layout *l, u32 index, u32 exit,
 					 struct ww_call *c)
 {
 	if (l->seq)
 		ww_emit_seq(index, exit, c);
-	else if (l->slow)
-		ww_emit_slow(index, exit, c);
 	else
-		ww_emit_fast(index, exit, c);
+		ww_emit_slow(index, exit, c);
 }
 
 /* The switch has looked it up for us: a hash look-up for each call would cost more than its event. */
 static __always_inline bool ww_wanted(void)
 {
-	if (ww_all_syscalls)
-		return bpf_get_current_pid_tgid() >> 32 != ww_own_tgid;
 	if (ww_calls_only)
-		return ww_in_tree(bpf_get_current_pid_tgid() >> 32);
+		return ww_all_syscalls || ww_in_tree(bpf_get_current_pid_tgid() >> 32);
 	return ww_this_cpu()->in_tree;
+}
+
+/* Which program goes on; user space fills them. A tail call that returns has failed. */
+enum { NEXT_REST, NEXT_FDS, NEXT_MAX };
+struct ww_next_map {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, NEXT_MAX);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(u32));
+};
+struct ww_next_map ww_enter_next SEC(".maps");
+struct ww_next_map ww_exit_next SEC(".maps");
+
+#define ww_go_on(ctx, map, k)                                      \
+	do {                                                       \
+		bpf_tail_call(ctx, map, k);                        \
+		__sync_fetch_and_add(&ww_this_cpu()->lost, 1);     \
+	} while (0)
+
+/* whywait_syscall_entry: nr abi arg0..arg5 */
+static __always_inline void ww_emit_raw_entry(struct ww_call *c)
+{
+	struct ww_slot s;
+	u8 *p = ww_reserve(&s, WW_EV_WHYWAIT_SYSCALL_ENTRY, 53);
+
+	if (!p)
+		return;
+	ww_put32(p, 0, c->nr);
+	ww_put8(p, 4, c->abi);
+#pragma unroll
+	for (int i = 0; i < 6; i++)
+		ww_put64(p, 5 + 8 * i, c->arg[i]);
+	ww_commit(&s);
+}
+
+/* whywait_syscall_exit: nr abi ret */
+static __always_inline void ww_emit_raw_exit(struct ww_call *c)
+{
+	struct ww_slot s;
+	u8 *p = ww_reserve(&s, WW_EV_WHYWAIT_SYSCALL_EXIT, 13);
+
+	if (!p)
+		return;
+	ww_put32(p, 0, c->nr);
+	ww_put8(p, 4, c->abi);
+	ww_put64(p, 5, c->arg[6]);
+	ww_commit(&s);
+}
+
+static __always_inline bool ww_has_layout(const volatile struct ww_sc_layout *l, struct ww_call *c)
+{
+	return l->id && (u32)c->nr < 512;
 }
 
 SEC("tp_btf/sys_enter")
 int BPF_PROG(ww_sys_enter, struct pt_regs *regs, long nr)
 {
-	struct ww_call c = {};
-	struct ww_slot s;
-	u8 *p;
+	struct ww_call c;
 
 	if (!ww_wanted())
 		return 0;
-	c.nr = nr;
-	ww_call_args(&c, regs, bpf_get_current_task_btf());
+	ww_call_here(&c, regs, nr, 0);
 	const volatile struct ww_sc_layout *l = &ww_sc_entry[ww_sc_index(&c)];
-	if (l->id && c.nr >= 0 && c.nr < 512) {
-		ww_emit_call(l, ww_sc_index(&c), 0, &c);
-		return 0;
-	}
-	p = ww_reserve(&s, WW_EV_WHYWAIT_SYSCALL_ENTRY, 53);
-	if (!p)
-		return 0;
-	ww_put32(p, 0, c.nr);
-	ww_put8(p, 4, c.abi);
-#pragma unroll
-	for (int i = 0; i < 6; i++)
-		ww_put64(p, 5 + 8 * i, c.arg[i]);
-	ww_commit(&s);
+	if (!ww_has_layout(l, &c))
+		ww_emit_raw_entry(&c);
+	else if (!ww_emit_ints(l, &c))
+		ww_go_on(ctx, &ww_enter_next, NEXT_REST);
+	return 0;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(ww_sys_enter_rest, struct pt_regs *regs, long nr)
+{
+	struct ww_call c;
+
+	ww_call_here(&c, regs, nr, 0);
+	u32 i = ww_sc_index(&c);
+	ww_emit_rest(&ww_sc_entry[i], i, 0, &c);
 	return 0;
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(ww_sys_exit, struct pt_regs *regs, long ret)
 {
-	struct ww_call c = {};
-	struct ww_slot s;
-	u8 *p;
+	struct ww_call c;
 
 	if (!ww_wanted())
 		return 0;
-	c.nr = ww_regs_nr(regs);
-	ww_call_args(&c, regs, bpf_get_current_task_btf());
-	const volatile struct ww_sc_layout *l = &ww_sc_exit[ww_sc_index(&c)];
-	c.arg[6] = ret;
-	u32 fc = ww_fd_call(&c);
-	if (!ww_calls_only && fc & ~WW_FC_FIRST)
-		ww_emit_fds(&c, ret, fc);
-	if (l->id && c.nr >= 0 && c.nr < 512) {
-		ww_emit_call(l, ww_sc_index(&c), 1, &c);
+	ww_call_here(&c, regs, ww_regs_nr(regs), ret);
+	if (!ww_calls_only && ww_fd_call(&c) & ~WW_FC_FIRST) {
+		ww_go_on(ctx, &ww_exit_next, NEXT_FDS);
 		return 0;
 	}
-	p = ww_reserve(&s, WW_EV_WHYWAIT_SYSCALL_EXIT, 13);
-	if (!p)
-		return 0;
-	ww_put32(p, 0, c.nr);
-	ww_put8(p, 4, c.abi);
-	ww_put64(p, 5, ret);
-	ww_commit(&s);
+	const volatile struct ww_sc_layout *l = &ww_sc_exit[ww_sc_index(&c)];
+	if (!ww_has_layout(l, &c))
+		ww_emit_raw_exit(&c);
+	else if (!ww_emit_ints(l, &c))
+		ww_go_on(ctx, &ww_exit_next, NEXT_REST);
+	return 0;
+}
+
+/* What the call did with descriptors comes before its own event. */
+SEC("tp_btf/sys_exit")
+int BPF_PROG(ww_sys_exit_fds, struct pt_regs *regs, long ret)
+{
+	struct ww_call c;
+
+	ww_call_here(&c, regs, ww_regs_nr(regs), ret);
+	ww_emit_fds(&c, ret, ww_fd_call(&c));
+	const volatile struct ww_sc_layout *l = &ww_sc_exit[ww_sc_index(&c)];
+	if (!ww_has_layout(l, &c))
+		ww_emit_raw_exit(&c);
+	else if (!ww_emit_ints(l, &c))
+		ww_go_on(ctx, &ww_exit_next, NEXT_REST);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(ww_sys_exit_rest, struct pt_regs *regs, long ret)
+{
+	struct ww_call c;
+
+	ww_call_here(&c, regs, ww_regs_nr(regs), ret);
+	u32 i = ww_sc_index(&c);
+	ww_emit_rest(&ww_sc_exit[i], i, 1, &c);
 	return 0;
 }
 

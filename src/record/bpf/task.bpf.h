@@ -49,6 +49,18 @@ static __always_inline bool ww_current_call(struct task_struct *t, struct ww_cal
 	return true;
 }
 
+/* The current task's, at its entry or exit; ret is 0 at the entry. */
+static __always_inline void ww_call_here(struct ww_call *c, struct pt_regs *r, s32 nr, s64 ret)
+{
+	c->nr = nr;
+	c->arg[6] = ret;
+	c->arg[7] = 0;
+	if (ww_regs_native(r))
+		ww_call_args_native(c, r);
+	else
+		ww_call_args(c, r, bpf_get_current_task_btf());
+}
+
 static __always_inline u32 ww_sc_index(struct ww_call *c)
 {
 	u32 i = (c->abi == ABI_I386 ? 512 : 0) | (c->nr & 511);
