@@ -143,7 +143,7 @@ static bool looks_inside(const struct ww_bound *b)
 {
 	if (b->kind == WW_K_SYS_EXIT)
 		return b->sc->wait == WW_W_POLL || b->sc->effect == WW_FX_PIPE || b->sc->effect == WW_FX_SOCKETPAIR;
-	return b->kind == WW_K_FORK || b->kind == WW_K_RAW_ENTRY;
+	return b->kind == WW_K_FORK || b->kind == WW_K_RAW_ENTRY || b->kind == WW_K_OWN_FDS;
 }
 
 static int bind_class(struct ww_model *m, uint32_t cls, const struct ww_model_opts *opts)

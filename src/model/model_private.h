@@ -79,9 +79,11 @@ struct ww_open_state {
 
 struct ww_thr {
 	int32_t tid;
+	int32_t ns_level; /* of the process namespace in thread.vtid */
 	uint32_t index, proc;
 	bool dead, kernel, idle, exiting, in_syscall, full_syscalls, regs_call, io_worker, throttled;
 	bool fd_told;    /* whywait_fd came within this call */
+	bool dumped_call; /* a regs_call that the state dump told of */
 	bool idle_sleep; /* its last wait was in state I */
 	uint8_t mode;
 	int16_t cpu; /* running there, -1 not running */

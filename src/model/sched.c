@@ -164,7 +164,7 @@ static void enter_cpu(struct ww_model *m, struct ww_thr *t, const struct ww_even
 	/* It runs, so it was woken, but nobody saw by whom nor when. */
 	if (was == WW_ST_BLOCKED && m->f->state.n > first)
 		ww_cause_at_wakeup(m, t, first, WW_NONE);
-	if (t->regs_call)
+	if (t->regs_call && !t->dumped_call) /* of a dumped call the return may be recorded */
 		ww_syscall_forget(t);
 }
 

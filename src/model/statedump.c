@@ -73,6 +73,11 @@ void ww_on_dump_ns(struct ww_model *m, const struct ww_event *ev)
 
 	if (!t)
 		return;
-	m->f->thread.vtid[t->index] = (int32_t)ww_v_int(ev, 1, -1); /* the innermost comes last */
+	/* One event a level; the deepest is the namespace that it lives in. LTTng begins with it. */
+	int32_t level = (int32_t)ww_v_int(ev, 3, 0);
+	if (m->f->thread.pid_ns[t->index] && level < t->ns_level)
+		return;
+	t->ns_level = level;
+	m->f->thread.vtid[t->index] = (int32_t)ww_v_int(ev, 1, -1);
 	m->f->thread.pid_ns[t->index] = (uint32_t)ww_v_u64(ev, 2);
 }

@@ -13,7 +13,7 @@ static int32_t real_fd(const struct ww_thr *t, int32_t fd)
 
 void ww_syscall_forget(struct ww_thr *t)
 {
-	t->in_syscall = t->regs_call = t->fd_told = false;
+	t->in_syscall = t->regs_call = t->dumped_call = t->fd_told = false;
 	t->sc_row = t->sc_file = t->wait_row = t->ready_file = WW_NONE;
 	t->sc_fd = -1;
 	t->lock = 0;
@@ -35,7 +35,7 @@ void ww_syscall_enter(struct ww_model *m, struct ww_thr *t, const struct ww_sysi
 		ww_thr_known_mode(m, t, WW_MODE_USER);
 	t->in_syscall = true;
 	t->full_syscalls = m->all_syscalls;
-	t->regs_call = t->fd_told = false;
+	t->regs_call = t->dumped_call = t->fd_told = false;
 	t->mode = WW_MODE_KERNEL;
 	t->wait_row = t->ready_file = t->fault_row = WW_NONE;
 	t->lock = 0;
@@ -73,7 +73,7 @@ void ww_syscall_exit(struct ww_model *m, struct ww_thr *t, const struct ww_sysin
 
 	/* A child's first return is that of the call that made it. execve returns as another ABI's
 	 * call at times, and rt_sigreturn restores registers: believe the return. */
-	if (other_call || t->regs_call)
+	if (other_call || (t->regs_call && !t->dumped_call))
 		ww_syscall_forget(t);
 	ww_thr_known_mode(m, t, WW_MODE_KERNEL);
 	if (!t->in_syscall)
@@ -206,13 +206,16 @@ void ww_on_own_sys_exit(struct ww_model *m, const struct ww_event *ev)
 void ww_on_own_block(struct ww_model *m, const struct ww_event *ev)
 {
 	enum { TID, NR, ABI, FLAGS, KIND, DEV, INO, ARG0, ARG1, ARG2 };
-	enum { F_IOWAIT = 1, F_KTHREAD = 2, F_IO_WORKER = 4, F_THROTTLED = 8 };
+	enum { F_IOWAIT = 1, F_KTHREAD = 2, F_IO_WORKER = 4, F_THROTTLED = 8, F_DUMPED = 16 };
 	struct ww_thr *t = ww_thr_get(m, ww_v_int(ev, TID, -1));
 	uint64_t flags = ww_v_u64(ev, FLAGS), ino = ww_v_u64(ev, INO);
 	int64_t nr = ww_v_int(ev, NR, -1);
 	uint32_t file = WW_NONE, name;
 
 	if (!t)
+		return;
+	/* The state dump tells of one that has slept since the begin; what the events told since is newer. */
+	if (flags & F_DUMPED && (t->cpu >= 0 || t->in_syscall || t->st.state != WW_ST_BLOCKED || t->st.start != m->begin))
 		return;
 	t->kernel = t->kernel || (flags & F_KTHREAD);
 	t->io_worker = flags & F_IO_WORKER;
@@ -240,9 +243,18 @@ void ww_on_own_block(struct ww_model *m, const struct ww_event *ev)
 			       .arg2 = (uint64_t)args[2]};
 	t->sc = sc;
 	t->sc_file = file != WW_NONE || t->sc_fd < 0 ? file : ww_fd_file(m, t, t->sc_fd);
+	if (flags & F_DUMPED)
+		r.start_ts_ns = m->begin;
 	t->sc_row = ww_syscall_push(m->f, &r);
 	t->in_syscall = t->regs_call = true;
 	t->mode = WW_MODE_UNKNOWN;
+	if (!(flags & F_DUMPED))
+		return;
+	t->dumped_call = true;
+	t->st.syscall = t->sc_row;
+	t->st.file = t->sc_file;
+	if (sc->wait == WW_W_FUTEX)
+		t->st.object = (uint64_t)args[0];
 }
 
 /* Just before a waking in thread context: the call of the waker. */

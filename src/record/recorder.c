@@ -544,6 +544,14 @@ uint32_t ww_recorder_cpus(const struct ww_recorder *rec)
 	return rec->rings.ncpu;
 }
 
+int ww_recorder_iter_open(struct ww_recorder *rec, enum ww_recorder_iter what)
+{
+	struct bpf_link *l = what == WW_ITER_TASKS ? rec->skel->links.ww_iter_tasks : rec->skel->links.ww_iter_files;
+	int fd = l ? bpf_iter_create(bpf_link__fd(l)) : -1;
+
+	return fd < 0 ? -1 : fd;
+}
+
 const char *const *ww_recorder_missing(const struct ww_recorder *rec)
 {
 	return rec->missing;

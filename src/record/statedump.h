@@ -1,7 +1,8 @@
 /* statedump.h - what was there before recording began: tasks, open files, sockets, devices, interrupts.
  *
- * Read from /proc, /sys and sock_diag, not from the kernel's own structures: `file_table_address` is
- * therefore the process id, which joins tasks to descriptors as the address would.
+ * Tasks, files and sockets come from the kernel's iterators (bpf/iter.bpf.h), or else from /proc and sock_diag;
+ * devices from /proc and /sys. `file_table_address` is the process id, which joins tasks to descriptors as the
+ * address would.
  */
 #ifndef WW_STATEDUMP_H
 #define WW_STATEDUMP_H
@@ -9,12 +10,20 @@
 #include "base/u64map.h"
 #include "format/ctf/writer.h"
 
+/* Where struct ww_iter_task and struct ww_iter_file (bpf/wire.h) are read from. */
+struct ww_dump_iters {
+	int task_fd, file_fd;
+};
+
 /* ww_statedump_write - writes lttng_statedump_start ... lttng_statedump_end and our own events of open
  * files between them; the stream is not flushed.
- * error only the stream's; what cannot be read (a task that ended meanwhile) is left out
- * cost  about 50 us a thread and 10 us a descriptor */
-int ww_statedump_write(struct ww_ctf_out *o, struct ww_err *err);
+ * in    it    NULL, or descriptors of -1: from /proc; they stay the caller's
+ * error only the stream's; what cannot be read (a task that ended meanwhile) is left out */
+int ww_statedump_write(struct ww_ctf_out *o, const struct ww_dump_iters *it, struct ww_err *err);
 
+/* Makes each CPU switch once, so that the trace tells from the start who runs there, and the kernel side knows
+ * whose system calls to record. As a real-time task for that moment: a busy CPU must not make us wait. */
+void ww_dump_visit_cpus(void);
 /* CLOCK_MONOTONIC, ns. */
 uint64_t ww_dump_now_ns(void);
 void ww_dump_clock(struct ww_ctf_out *o, struct ww_err *err);                       /* whywait_clock */
@@ -43,6 +52,7 @@ struct ww_dump_socks {
 
 void ww_dump_socks_collect(struct ww_dump_socks *s);
 void ww_dump_socks_release(struct ww_dump_socks *s);
+int ww_dump_sock_write(const struct ww_dump_sock *k, struct ww_ctf_out *o, struct ww_err *err);
 int ww_dump_socks_write(const struct ww_dump_socks *s, struct ww_ctf_out *o, struct ww_err *err);
 /* Interrupts, block devices, network interfaces. */
 int ww_dump_devices_write(struct ww_ctf_out *o, struct ww_err *err);

@@ -305,23 +305,30 @@ void ww_dump_socks_release(struct ww_dump_socks *s)
 	*s = (struct ww_dump_socks){0};
 }
 
+int ww_dump_sock_write(const struct ww_dump_sock *k, struct ww_ctf_out *o, struct ww_err *err)
+{
+	int rc = ww_ctf_rec_begin(o, WW_EV_WHYWAIT_SOCK, ww_dump_now_ns(), err);
+
+	if (rc)
+		return rc;
+	ww_ctf_rec_u64(o, k->ino);
+	ww_ctf_rec_u16(o, k->family);
+	ww_ctf_rec_u8(o, k->type);
+	ww_ctf_rec_u8(o, k->proto);
+	ww_ctf_rec_u16(o, k->sport);
+	ww_ctf_rec_u16(o, k->dport);
+	ww_ctf_rec_bytes(o, k->saddr, 16);
+	ww_ctf_rec_bytes(o, k->daddr, 16);
+	ww_ctf_rec_u64(o, k->peer_ino);
+	ww_ctf_rec_end(o);
+	return 0;
+}
+
 int ww_dump_socks_write(const struct ww_dump_socks *s, struct ww_ctf_out *o, struct ww_err *err)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		const struct ww_dump_sock *k = &s->v[i];
-		int rc = ww_ctf_rec_begin(o, WW_EV_WHYWAIT_SOCK, ww_dump_now_ns(), err);
-		if (rc)
-			return rc;
-		ww_ctf_rec_u64(o, k->ino);
-		ww_ctf_rec_u16(o, k->family);
-		ww_ctf_rec_u8(o, k->type);
-		ww_ctf_rec_u8(o, k->proto);
-		ww_ctf_rec_u16(o, k->sport);
-		ww_ctf_rec_u16(o, k->dport);
-		ww_ctf_rec_bytes(o, k->saddr, 16);
-		ww_ctf_rec_bytes(o, k->daddr, 16);
-		ww_ctf_rec_u64(o, k->peer_ino);
-		ww_ctf_rec_end(o);
-	}
-	return 0;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < s->n; i++)
+		rc = ww_dump_sock_write(&s->v[i], o, err);
+	return rc;
 }

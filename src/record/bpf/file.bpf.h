@@ -288,21 +288,24 @@ __noinline int ww_name_once(struct ww_file *f)
 	return 0;
 }
 
-/* Fills f from the current task's descriptor, and names it. */
-__noinline int ww_file_of_fd(u64 fd, struct ww_file *f)
+static __always_inline struct file *ww_task_fd(struct task_struct *t, u32 fd)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
-
-	if (!f)
-		return 0;
 	struct fdtable *fdt = BPF_CORE_READ(t, files, fdt);
 	struct file **fds, *file = NULL;
 
-	if (!fdt || (u32)fd >= BPF_CORE_READ(fdt, max_fds))
-		return 0;
+	if (!fdt || fd >= BPF_CORE_READ(fdt, max_fds))
+		return NULL;
 	fds = BPF_CORE_READ(fdt, fd);
-	bpf_probe_read_kernel(&file, sizeof(file), fds + (u32)fd);
-	if (!file)
+	bpf_probe_read_kernel(&file, sizeof(file), fds + fd);
+	return file;
+}
+
+/* Fills f from the current task's descriptor, and names it. */
+__noinline int ww_file_of_fd(u64 fd, struct ww_file *f)
+{
+	struct file *file = ww_task_fd(bpf_get_current_task_btf(), fd);
+
+	if (!f || !file)
 		return 0;
 	ww_file_fill((u64)file, f);
 	ww_name_once(f);

@@ -47,6 +47,7 @@ struct pt_regs {
 struct pid_namespace;
 struct upid {
 	int nr;
+	struct pid_namespace *ns;
 };
 struct pid {
 	unsigned int level;
@@ -92,10 +93,11 @@ struct file {
 	struct path f_path;
 	struct inode *f_inode;
 	void *private_data;
+	unsigned int f_flags, f_mode;
 };
 struct fdtable {
 	unsigned int max_fds;
-	unsigned long *open_fds;
+	unsigned long *open_fds, *close_on_exec;
 	struct file **fd;
 };
 struct files_struct {
@@ -137,6 +139,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct nsproxy *nsproxy;
 	struct files_struct *files;
+	struct task_struct *group_leader, *real_parent;
 	struct sched_entity se;
 };
 
@@ -203,8 +206,17 @@ struct sock {
 	struct socket *sk_socket;
 	u16 sk_protocol, sk_type;
 };
+struct sockaddr_un {
+	unsigned short sun_family;
+	char sun_path[108];
+};
+struct unix_address {
+	int len;
+	struct sockaddr_un name[0];
+};
 struct unix_sock {
 	struct sock sk;
+	struct unix_address *addr;
 	struct sock *peer;
 };
 struct socket {

@@ -9,5 +9,6 @@
 #include "net.bpf.h"
 #include "mm.bpf.h"
 #include "misc.bpf.h"
+#include "iter.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";

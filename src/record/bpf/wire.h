@@ -86,6 +86,39 @@ struct ww_ring_ctl {
 };
 WW_STATIC_ASSERT(sizeof(struct ww_ring_ctl) == 128);
 
+/* What the iterators of bpf/iter.bpf.h write, one after the other. */
+#define WW_ITER_LEVELS 4
+struct ww_iter_task {
+	ww_s32 tid, pid, ppid;
+	ww_u32 flags;             /* PF_* */
+	ww_u32 state, exit_state; /* task_struct's */
+	ww_u32 cpu, levels;       /* of process id namespaces */
+	char comm[16];
+	ww_s32 vtid[WW_ITER_LEVELS], vpid[WW_ITER_LEVELS], vppid[WW_ITER_LEVELS];
+	ww_u32 ns_inum[WW_ITER_LEVELS];
+	ww_s32 nr; /* of the call it is in when it sleeps; -1 none */
+	ww_u8 abi, iowait, fd_kind, pad;
+	ww_u32 dev, pad2;
+	ww_u64 ino;
+	ww_u64 arg[6];
+};
+WW_STATIC_ASSERT(sizeof(struct ww_iter_task) == 184);
+
+struct ww_iter_file {
+	ww_s32 pid, fd;
+	ww_u32 flags, mode; /* O_*, FMODE_* */
+	ww_u64 ino, peer_ino;
+	ww_u32 dev;
+	ww_u16 family, sport, dport; /* of sockets; ports in host order */
+	ww_u8 kind, type, proto, bound; /* bound: bytes of unix_name */
+	ww_u16 name_bytes;
+	ww_u8 saddr[16], daddr[16];
+	char unix_name[128]; /* its own bound name, or its peer's */
+	char name[512];      /* as /proc/PID/fd shows it */
+};
+WW_STATIC_ASSERT(sizeof(struct ww_iter_file) == 720);
+#define WW_ITER_FILE_HEAD 208 /* all but name */
+
 /* How the fields of a system call's event come about: generated from LTTng's shapes. `arg` 0 to 5 are the
  * arguments, 6 the return value, 7 what is said of the sequence that follows the fields (bpf/seq.bpf.h). */
 enum ww_sc_kind {
