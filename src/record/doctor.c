@@ -13,6 +13,7 @@
 
 #include "record/doctor.h"
 #include "record/privilege.h"
+#include "record/recorder.h"
 #include "record/statedump.h"
 
 #define INIT_PID_NS "pid:[4026531836]"
@@ -193,6 +194,25 @@ static void check_tracepoints(struct ww_doctor_row *r)
 		advise(r, "Not known on this kernel: %s. Such waits are told as unknown", less);
 }
 
+/* What a kernel takes cannot be told from its version: the verifier is asked. */
+static void check_programs(struct ww_doctor_row *r)
+{
+	struct ww_err err = {0};
+	char refused[200];
+
+	if (!may(CAP_SYS_ADMIN) && !(may(CAP_BPF) && may(CAP_PERFMON))) {
+		say(r, WW_DOCTOR_NOTE, "not tried: loading programs needs privileges");
+		advise(r, "See the row user");
+		return;
+	}
+	if (!ww_recorder_try(refused, sizeof(refused), &err)) {
+		say(r, WW_DOCTOR_OK, "the kernel accepts all of our programs");
+		return;
+	}
+	say(r, WW_DOCTOR_BAD, "%.200s%s%s", err.message, *refused ? "; refused: " : "", refused);
+	advise(r, "Recording needs every one of them; WHYWAIT_DEBUG=bpf whywait doctor shows the kernel's reasons");
+}
+
 static void check_lockdown(struct ww_doctor_row *r)
 {
 	char buf[128];
@@ -298,7 +318,8 @@ static const struct check {
 } checks[] = {
 	{"kernel", check_kernel},       {"user", check_user},	    {"container", check_container},
 	{"bpf", check_bpf},             {"btf", check_btf},	    {"tracepoints", check_tracepoints},
-	{"lockdown", check_lockdown},   {"jit", check_jit},	    {"perf", check_perf},
+	{"programs", check_programs},   {"lockdown", check_lockdown},
+	{"jit", check_jit},             {"perf", check_perf},
 	{"tracefs", check_tracefs},     {"memory", check_memory},   {"clock", check_clock},
 };
 _Static_assert(WW_ARRAY_SIZE(checks) <= WW_DOCTOR_MAX, "room for every row");

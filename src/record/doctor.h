@@ -1,7 +1,7 @@
 /* doctor.h - what this kernel lets this user record, and what to do about what it does not.
  *
- * Each check looks at one thing and gives one row; nothing is changed, the only thing tried is making a small
- * BPF map, which is closed again.
+ * Each check looks at one thing and gives one row; nothing is changed: our programs are loaded, which tells the
+ * truth about this kernel, but not attached, and closed again.
  */
 #ifndef WW_DOCTOR_H
 #define WW_DOCTOR_H
