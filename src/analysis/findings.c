@@ -85,14 +85,15 @@ static const char *meanwhile(struct findings *s, const struct ww_breakdown_row *
 	ww_blame_make(s->mem, f, &part);
 	ww_vec_free(&waits);
 	const char *text = "";
-	for (uint32_t i = 0, shown = 0; i < part.nblame && shown < 3 && part.blame[i].ns * 10 >= sum; i++) {
-		const struct ww_blame_row *b = &part.blame[i];
+	struct ww_blame_row *blame;
+	uint32_t n = ww_blame_merge(s->mem, f, part.blame, part.nblame, &blame);
+	for (uint32_t i = 0, shown = 0; i < n && shown < 3 && blame[i].ns * 10 >= sum; i++) {
+		const struct ww_blame_row *b = &blame[i];
 		/* that the disk was waited for in a wait for the disk is no news */
 		if (b->thread == m->thread || b->thread == WW_NONE)
 			continue;
-		const char *who = ww_name_thread(s->mem, f, b->thread);
-		text = ww_arena_printf(s->mem, "%s%s %.0f %% %s%s%s%s%s%s%s", text, shown++ ? "," : "; behind that:",
-				       100.0 * (double)b->ns / (double)sum, who, " ", doing[b->state],
+		text = ww_arena_printf(s->mem, "%s%s %.0f %% %s %s%s%s%s%s", text, shown++ ? "," : "; behind that:",
+				       100.0 * (double)b->ns / (double)sum, b->who, doing[b->state],
 				       b->cause == WW_CA_NONE ? "" : ww_cause_name(b->cause),
 				       *b->detail ? " (" : "", b->detail, *b->detail ? ")" : "");
 	}
@@ -133,59 +134,135 @@ static const char *blocked_text(struct findings *s, const struct ww_breakdown_ro
 	}
 }
 
-/* Ready to run and without a CPU: both states together, and who had the CPU most of that time. */
-static void add_cpu_wait(struct findings *s)
+struct had_cpu {
+	const char *who;
+	int64_t ns;
+};
+
+static int most_cpu_first(const void *a, const void *b)
+{
+	const struct had_cpu *x = a, *y = b;
+
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : strcmp(x->who, y->who);
+}
+
+/* "by cc1 (5 of them)" and "behind cc1 (7)" are about the same: cc1. NULL: nobody is known. */
+static const char *who_had_cpu(struct findings *s, const char *detail)
+{
+	if (!strncmp(detail, "by ", 3) || !strncmp(detail, "behind ", 7)) {
+		const char *who = strchr(detail, ' ') + 1, *end = strstr(who, " (");
+		return end ? ww_arena_strndup(s->mem, who, (size_t)(end - who)) : who;
+	}
+	return *detail ? "nobody (it was idle: the time that waking up takes)" : NULL;
+}
+
+/* "; cc1 had it for 54 %, meson for 21 %". */
+static const char *others_had_cpu(struct findings *s, const struct ww_breakdown_row *rows, uint32_t nrows, int64_t sum)
+{
+	struct had_cpu *had = WW_ARENA_ARRAY(s->mem, struct had_cpu, nrows + 1);
+	const char *text = "";
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < nrows; i++) {
+		if (rows[i].state != WW_ST_PREEMPTED && rows[i].state != WW_ST_RUNQUEUE)
+			continue;
+		const char *who = who_had_cpu(s, rows[i].detail);
+		uint32_t k = 0;
+		while (who && k < n && strcmp(had[k].who, who))
+			k++;
+		if (!who)
+			continue;
+		if (k == n)
+			had[n++].who = who;
+		had[k].ns += rows[i].ns;
+	}
+	if (n)
+		qsort(had, n, sizeof(*had), most_cpu_first);
+	for (uint32_t i = 0; i < n && i < 3 && had[i].ns * 10 >= sum; i++)
+		text = ww_arena_printf(s->mem, "%s%s%s%s for %.0f %%", text, i ? ", " : "; ", had[i].who,
+				       i ? "" : " had it", 100.0 * (double)had[i].ns / (double)sum);
+	return text;
+}
+
+/* Ready to run and without a CPU: both states together, and who had the CPU meanwhile. */
+static void add_cpu_wait(struct findings *s, const struct ww_breakdown_row *rows, uint32_t nrows)
 {
 	const struct ww_thread_report *m = &s->r->main;
 	int64_t ns = m->by_state_ns[WW_ST_PREEMPTED] + m->by_state_ns[WW_ST_RUNQUEUE];
-	const char *who = "";
 
 	if (percent(s, ns) < WORTH_PERCENT)
 		return;
-	for (uint32_t i = 0; i < m->nrows && !*who; i++)
-		if (m->rows[i].state == WW_ST_PREEMPTED || m->rows[i].state == WW_ST_RUNQUEUE)
-			who = m->rows[i].detail;
-	bool other = !strncmp(who, "by ", 3) || !strncmp(who, "behind ", 7);
-	if (other)
-		who = ww_arena_printf(s->mem, "most went to%s", strchr(who, ' '));
-	else if (*who)
-		who = "mostly while that was idle (the time that waking up takes)";
-	add(s, ns, ww_arena_printf(s->mem, "%s it was ready to run but had no CPU%s%s.", share(s, ns),
-				   *who ? "; " : "", who));
+	add(s, ns, ww_arena_printf(s->mem, "%s it was ready to run but had no CPU%s.", share(s, ns),
+				   others_had_cpu(s, rows, nrows, ns)));
 }
 
-static void add_rows(struct findings *s)
+/* Where in the kernel: "openat 12.3 ms, page faults 1.6 ms". */
+static const char *kernel_parts(struct findings *s, const struct ww_breakdown_row *rows, uint32_t nrows, int64_t run)
 {
-	const struct ww_thread_report *m = &s->r->main;
+	struct had_cpu *part = WW_ARENA_ARRAY(s->mem, struct had_cpu, nrows + 1);
+	const char *text = "";
+	char dur[24];
+	uint32_t n = 0;
 
-	struct ww_breakdown_row *rows;
-	uint32_t n = ww_breakdown_merge(s->mem, m->rows, m->nrows, &rows);
+	for (uint32_t i = 0; i < nrows; i++) {
+		if (rows[i].state != WW_ST_RUNNING_KERNEL)
+			continue;
+		const char *name = *rows[i].syscall ? rows[i].syscall : !strncmp(rows[i].detail, "page fault", 10) ? "page faults" : NULL;
+		uint32_t k = 0;
+		while (name && k < n && strcmp(part[k].who, name))
+			k++;
+		if (!name)
+			continue;
+		if (k == n)
+			part[n++].who = name;
+		part[k].ns += rows[i].ns;
+	}
+	if (n)
+		qsort(part, n, sizeof(*part), most_cpu_first);
+	for (uint32_t i = 0; i < n && i < 3 && part[i].ns * 20 >= run; i++)
+		text = ww_arena_printf(s->mem, "%s%s%s %s", text, i ? ", " : ": most in ", part[i].who,
+				       ww_dur_format(part[i].ns, dur, sizeof(dur)));
+	return text;
+}
 
-	for (uint32_t i = 0; i < n; i++) {
+/* All running in one sentence: it is no waiting, but a large part of it says that there is little to wait for. */
+static void add_running(struct findings *s, const struct ww_breakdown_row *rows, uint32_t nrows)
+{
+	const int64_t *by = s->r->main.by_state_ns;
+	int64_t user = by[WW_ST_RUNNING_USER], kernel = by[WW_ST_RUNNING_KERNEL];
+	int64_t run = user + kernel + by[WW_ST_RUNNING];
+	const char *text = "";
+
+	if (percent(s, run) < WORTH_PERCENT)
+		return;
+	if (percent(s, user) >= 1)
+		text = ww_arena_printf(s->mem, ", %.0f %% in user space%s", percent(s, user),
+				       user * 2 > run ? " (a profiler says where)" : "");
+	if (percent(s, kernel) >= 1)
+		text = ww_arena_printf(s->mem, "%s, %.0f %% in the kernel%s", text, percent(s, kernel),
+				       kernel_parts(s, rows, nrows, run));
+	add(s, run, ww_arena_printf(s->mem, "%s it was running, not waiting%s.", share(s, run), text));
+}
+
+static void add_rows(struct findings *s, const struct ww_breakdown_row *rows, uint32_t nrows)
+{
+	for (uint32_t i = 0; i < nrows; i++) {
 		const struct ww_breakdown_row *r = &rows[i];
 		if (percent(s, r->ns) < WORTH_PERCENT)
 			break; /* longest first */
 		if (r->state == WW_ST_BLOCKED)
 			add(s, r->ns, blocked_text(s, r));
-		else if (r->state == WW_ST_RUNNING_USER)
-			add(s, r->ns, ww_arena_printf(s->mem, "%s it was computing in user space, not waiting: "
-						      "a profiler says where.", share(s, r->ns)));
-		else if (r->state == WW_ST_RUNNING_KERNEL)
-			add(s, r->ns, ww_arena_printf(s->mem, "%s it was running in the kernel%s%s: work, not waiting.",
-						      share(s, r->ns), *r->detail ? ", in " : "", r->detail));
-		else if (r->state == WW_ST_RUNNING)
-			add(s, r->ns, ww_arena_printf(s->mem, "%s it was running, not waiting.", share(s, r->ns)));
 		else if (r->state == WW_ST_INTERRUPTED)
 			add(s, r->ns, ww_arena_printf(s->mem, "%s its CPU was taken by interrupts (%s).",
 						      share(s, r->ns), r->detail));
 		else if (r->state == WW_ST_THROTTLED)
-			add(s, r->ns, ww_arena_printf(s->mem, "%s it was throttled: its cgroup's CPU quota was used up.",
+			add(s, r->ns, ww_arena_printf(s->mem, "%s its cgroup's CPU quota was used up.", share(s, r->ns)));
+		else if (r->state == WW_ST_STOLEN)
+			add(s, r->ns, ww_arena_printf(s->mem, "%s the hypervisor had taken its CPU away.",
 						      share(s, r->ns)));
 		else if (r->state == WW_ST_STOPPED)
 			add(s, r->ns, ww_arena_printf(s->mem, "%s it was stopped by a signal or a tracer.",
 						      share(s, r->ns)));
-		else if (r->state == WW_ST_STOLEN)
-			add(s, r->ns, ww_arena_printf(s->mem, "%s the hypervisor had taken its CPU.", share(s, r->ns)));
 		else if (r->state == WW_ST_UNKNOWN)
 			add(s, r->ns, ww_arena_printf(s->mem, "%s the trace does not show what it did.", share(s, r->ns)));
 	}
@@ -201,16 +278,15 @@ static int most_first(const void *a, const void *b)
 void ww_findings_make(struct ww_arena *mem, struct ww_report *io)
 {
 	struct findings s = {.mem = mem, .r = io};
-	const struct ww_loss *loss = &io->facts->loss;
 
-	add_rows(&s);
-	add_cpu_wait(&s);
+	struct ww_breakdown_row *rows;
+	uint32_t n = ww_breakdown_merge(mem, io->main.rows, io->main.nrows, &rows);
+	add_rows(&s, rows, n);
+	add_cpu_wait(&s, rows, n);
+	add_running(&s, rows, n);
 	if (s.list.n)
 		qsort(s.list.v, s.list.n, sizeof(*s.list.v), most_first);
 	s.list.n = WW_MIN(s.list.n, MAX_FINDINGS);
-	if (loss->lost_events || loss->bad_packets)
-		add(&s, 0, ww_arena_printf(mem, "%" PRIu64 " events were lost and %" PRIu64 " packets are damaged: what "
-					   "overlaps the gaps is uncertain.", loss->lost_events, loss->bad_packets));
 	io->findings = WW_ARENA_ARRAY(mem, struct ww_finding, s.list.n + 1);
 	if (s.list.n)
 		memcpy(io->findings, s.list.v, s.list.n * sizeof(*s.list.v));

@@ -24,7 +24,8 @@ struct ww_breakdown_row {
 
 /* Down to the bottom of the chains: what the thread in the end waited for. */
 struct ww_blame_row {
-	uint32_t thread;     /* WW_NONE: a device, a timer, the network or unknown */
+	uint32_t thread;     /* WW_NONE: a device, a timer, the network or unknown; of merged rows the first one's */
+	const char *who;     /* of merged rows: "cc1 (12)", "cc1 (9 of them)", "" none; else NULL */
 	uint8_t state, cause;
 	const char *detail;
 	int64_t ns;
@@ -79,6 +80,10 @@ bool ww_breakdown_alike(struct ww_arena *mem, const char *a, const char *b);
 void ww_waits_make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q,
 		   struct ww_chain_opts *copts, struct ww_thread_report *io);
 void ww_blame_make(struct ww_arena *mem, const struct ww_facts *f, struct ww_thread_report *io);
+/* For a person: threads of one name as one, all that a thread ran in the kernel as one, all its waiting for a CPU as
+ * one; longest first. */
+uint32_t ww_blame_merge(struct ww_arena *mem, const struct ww_facts *f, const struct ww_blame_row *rows, uint32_t n,
+			struct ww_blame_row **ret);
 void ww_findings_make(struct ww_arena *mem, struct ww_report *io);
 
 #endif

@@ -141,6 +141,70 @@ static int most_first(const void *a, const void *b)
 	return strcmp(x->detail, y->detail);
 }
 
+/* One line for a person: rows of one name and kind. */
+struct blame_kind {
+	const char *comm, *detail;
+	uint8_t state, cause;
+	struct ww_u64map threads; /* distinct ones */
+	int64_t detail_ns;        /* of the row that gave the detail */
+};
+
+#define MERGED_ROWS 3000u /* of the longest; the others would change no line that is shown */
+
+static bool waits_for_cpu(uint8_t state)
+{
+	return state == WW_ST_PREEMPTED || state == WW_ST_RUNQUEUE;
+}
+
+static bool is_kind(const struct ww_facts *f, const struct blame_kind *k, const struct ww_blame_row *r)
+{
+	if (strcmp(k->comm, ww_name_comm(f, r->thread)) || (k->cause != r->cause))
+		return false;
+	if (waits_for_cpu(k->state))
+		return waits_for_cpu(r->state);
+	if (k->state != r->state)
+		return false;
+	return r->state != WW_ST_BLOCKED || !strcmp(k->detail, r->detail);
+}
+
+uint32_t ww_blame_merge(struct ww_arena *mem, const struct ww_facts *f, const struct ww_blame_row *rows, uint32_t n,
+			struct ww_blame_row **ret)
+{
+	struct ww_blame_row *out = WW_ARENA_ARRAY(mem, struct ww_blame_row, n + 1);
+	struct blame_kind *kinds = WW_ARENA_ARRAY(mem, struct blame_kind, n + 1);
+	uint32_t nout = 0;
+
+	n = WW_MIN(n, MERGED_ROWS);
+	for (uint32_t i = 0; i < n; i++) { /* longest first: the first row of a kind gives the words */
+		const struct ww_blame_row *r = &rows[i];
+		uint32_t k = 0;
+		while (k < nout && !is_kind(f, &kinds[k], r))
+			k++;
+		if (k == nout) {
+			kinds[nout] = (struct blame_kind){.comm = ww_name_comm(f, r->thread), .detail = r->detail,
+							  .state = r->state, .cause = r->cause};
+			out[nout] = *r;
+			out[nout].ns = 0;
+			out[nout++].count = 0;
+		}
+		out[k].ns += r->ns;
+		out[k].count += r->count;
+		if (strcmp(out[k].detail, r->detail) && r->state == WW_ST_RUNNING_KERNEL)
+			out[k].detail = ""; /* in many calls */
+		ww_u64map_put(&kinds[k].threads, r->thread, 1);
+	}
+	for (uint32_t k = 0; k < nout; k++) {
+		size_t many = kinds[k].threads.n;
+		out[k].who = many > 1 ? ww_arena_printf(mem, "%s (%zu of them)", kinds[k].comm, many)
+				      : ww_name_thread(mem, f, out[k].thread);
+		ww_u64map_release(&kinds[k].threads);
+	}
+	if (nout)
+		qsort(out, nout, sizeof(*out), most_first);
+	*ret = out;
+	return nout;
+}
+
 void ww_blame_make(struct ww_arena *mem, const struct ww_facts *f, struct ww_thread_report *io)
 {
 	struct blame b = {.mem = mem, .f = f};

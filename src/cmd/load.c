@@ -44,9 +44,9 @@ static void put_notes(const struct ww_trace *t, const struct ww_facts *f, const 
 	}
 	if (shown < n)
 		fprintf(stderr, "whywait: damaged: %u more places (-v)\n", n - shown);
-	if (f->loss.lost_events)
-		fprintf(stderr, "whywait: %" PRIu64 " events were lost while recording; what overlaps the gaps is "
-				"uncertain\n", f->loss.lost_events);
+	if (f->loss.lost_events && !o->answer_has_loss)
+		fprintf(stderr, "whywait: events lost while recording: %" PRIu64 "; what overlaps the gaps is uncertain\n",
+			f->loss.lost_events);
 }
 
 static int model(const char *path, const struct ww_opts *o, bool packets_only, struct ww_facts *f, struct ww_err *err)

@@ -29,6 +29,7 @@ struct ww_opts {
 	const char *comm;     /* NULL not given */
 	const char *from, *to; /* as written; ww_load resolves them. NULL not given */
 	bool json, no_color, quiet, threads;
+	bool answer_has_loss; /* the answer itself says what was lost: no note beside it */
 	int verbose;
 	int64_t min_dur_ns;   /* -1 not given */
 	int32_t depth;        /* -1 not given */

@@ -7,7 +7,7 @@
 #include "cmd/report_run.h"
 #include "view/view.h"
 
-#define TEXT_TOP 10 /* longest waits of the text report */
+#define TEXT_KINDS 6 /* kinds of waits of the text report, unless --top or -v ask for single ones */
 
 static uint32_t columns(FILE *out)
 {
@@ -22,7 +22,8 @@ static uint32_t columns(FILE *out)
 struct ww_text_opts ww_text_opts_of(const struct ww_opts *o, FILE *out, uint32_t top, bool tree)
 {
 	return (struct ww_text_opts){.color = ww_opts_color(o, out), .width = columns(out), .top = top,
-				     .steps = tree ? 12 : 5, .permille = tree ? 10 : 30,
+				     .steps = tree ? 12 : 4, .permille = tree ? 10 : 50,
+				     .kinds = tree || o->verbose || o->top >= 0 || o->min_dur_ns > 0 ? 0 : TEXT_KINDS,
 				     .min_dur_ns = WW_MAX(o->min_dur_ns, 0), .family = o->threads,
 				     .verbose = o->verbose > 0};
 }
@@ -42,13 +43,16 @@ static int run(const struct ww_opts *opts, FILE *out, bool tree)
 	struct ww_report r;
 	struct ww_loaded l;
 	struct ww_err err = {0};
+	struct ww_opts lo = *opts;
 	uint32_t top = 0;
-	int rc = ww_load(opts->traces[0], opts, &l), bad = 0;
+
+	lo.answer_has_loss = true;
+	int rc = ww_load(opts->traces[0], &lo, &l), bad = 0;
 
 	if (rc)
 		return rc;
 	if (!tree && !opts->json) { /* the text's sums are of all waits; only what it lists is short */
-		top = opts->top >= 0 ? (uint32_t)opts->top : TEXT_TOP;
+		top = opts->top >= 0 ? (uint32_t)opts->top : 0;
 		l.query.top = 0;
 		l.query.min_dur_ns = 0;
 	}

@@ -27,48 +27,64 @@ static bool runs(const struct ww_link *l)
 	       l->state == WW_ST_RUNNING || l->state == WW_ST_INTERRUPTED;
 }
 
-/* A stretch of running of one thread: how long in user space, and in which calls most. */
-static void put_running(struct ww_text *t, const struct ww_link *l, uint32_t n, unsigned indent)
+/* Where a thread spent a stretch of running. */
+struct run_sum {
+	int64_t user, kernel, irq, any, most_ns;
+	const char *most; /* the call in the kernel that took most */
+};
+
+static void sum_calls(struct ww_text *t, const struct ww_link *l, uint32_t n, struct run_sum *s)
 {
-	struct { const char *name; int64_t ns; } part[32];
-	int64_t sum = 0;
+	struct { const char *name; int64_t ns; } part[24];
 	uint32_t np = 0;
-	char line[512] = "";
 
 	for (uint32_t i = 0; i < n; i++) {
-		const char *name = l[i].state == WW_ST_RUNNING_USER ? "user" : *l[i].detail ? l[i].detail :
-				   l[i].state == WW_ST_INTERRUPTED ? "interrupts" :
-				   l[i].state == WW_ST_RUNNING ? "user or kernel" : "kernel";
+		const char *name = l[i].syscall ? l[i].call : !strncmp(l[i].detail, "page fault", 10) ? "page faults" : NULL;
+		if (l[i].state != WW_ST_RUNNING_KERNEL || !name)
+			continue;
 		uint32_t k = 0;
 		while (k < np && strcmp(part[k].name, name))
 			k++;
 		if (k == WW_ARRAY_SIZE(part))
-			k = (uint32_t)WW_ARRAY_SIZE(part) - 1; /* the last one takes the rest */
-		else if (k == np) {
-			part[np].name = np == WW_ARRAY_SIZE(part) - 1 ? "others" : name;
+			continue; /* many kinds: none of them stands out */
+		if (k == np) {
+			part[np].name = name;
 			part[np++].ns = 0;
 		}
 		part[k].ns += l[i].dur_ns;
-		sum += l[i].dur_ns;
+		if (part[k].ns > s->most_ns) {
+			s->most_ns = part[k].ns;
+			s->most = part[k].name;
+		}
 	}
+}
+
+/* A stretch of running: how long in user space and in the kernel, and in which call most. */
+static void put_running(struct ww_text *t, const struct ww_link *l, uint32_t n, unsigned indent)
+{
+	struct run_sum s = {.most = ""};
+	const char *line = "";
+
+	for (uint32_t i = 0; i < n; i++)
+		*(l[i].state == WW_ST_RUNNING_USER ? &s.user : l[i].state == WW_ST_RUNNING_KERNEL ? &s.kernel :
+		  l[i].state == WW_ST_INTERRUPTED ? &s.irq : &s.any) += l[i].dur_ns;
+	sum_calls(t, l, n, &s);
+	int64_t sum = s.user + s.kernel + s.irq + s.any;
+	const struct { const char *name; int64_t ns; } parts[] = {
+		{"user", s.user}, {"kernel", s.kernel}, {"user or kernel", s.any}, {"interrupts", s.irq}};
+	for (size_t i = 0; i < WW_ARRAY_SIZE(parts); i++)
+		if (parts[i].ns * 50 >= sum && parts[i].ns > 0) {
+			line = ww_arena_printf(&t->mem, "%s%s%s %s", line, *line ? ", " : "", parts[i].name,
+					       ww_text_dur(t, parts[i].ns));
+			if (parts[i].ns == s.kernel && s.most_ns * 5 >= sum)
+				line = ww_arena_printf(&t->mem, "%s (%s %s)", line, ww_text_fit(t, s.most, 40),
+						       ww_text_dur(t, s.most_ns));
+		}
 	const char *who = ww_text_fit(t, ww_name_thread(&t->mem, t->f, l->thread), 30);
-	size_t left = room(t, indent + (unsigned)strlen(who) + 22);
-	for (uint32_t shown = 0; shown < 3; shown++) {
-		uint32_t best = 0;
-		for (uint32_t k = 1; k < np; k++)
-			if (part[k].ns > part[best].ns)
-				best = k;
-		const char *p = ww_arena_printf(&t->mem, "%s%s %s", shown ? ", " : "", ww_text_fit(t, part[best].name, 40),
-						ww_text_dur(t, part[best].ns));
-		if (part[best].ns * 50 < sum || part[best].ns <= 0 || (shown && strlen(line) + strlen(p) > left) ||
-		    strlen(line) + strlen(p) >= sizeof(line))
-			break;
-		strcat(line, p);
-		part[best].ns = 0;
-	}
+	size_t left = room(t, indent + (unsigned)strlen(who) + 20);
 	put_indent(t, indent);
 	fprintf(t->out, "%s%s RUNNING%s %s: %s\n", ww_paint_on(t, WW_P_RUN), who, ww_paint_off(t, WW_P_RUN),
-		ww_text_dur(t, sum), line);
+		ww_text_dur(t, sum), ww_text_fit(t, line, left));
 }
 
 static void put_other(struct ww_text *t, const struct ww_link *l, unsigned indent)
@@ -240,8 +256,8 @@ static void put_chain(struct ww_text *t, const struct ww_link *wait, unsigned in
 	free(steps);
 }
 
-void ww_text_wait(struct ww_text *t, const struct ww_link *wait, unsigned indent)
+void ww_text_wait(struct ww_text *t, const struct ww_link *wait, unsigned indent, int64_t least_ns)
 {
-	t->least_ns = t->o->verbose ? 0 : wait->dur_ns * (int64_t)t->o->permille / 1000;
+	t->least_ns = t->o->verbose ? 0 : WW_MAX(least_ns, wait->dur_ns * (int64_t)t->o->permille / 1000);
 	put_wait(t, wait, indent, 0);
 }

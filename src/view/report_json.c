@@ -189,6 +189,8 @@ int ww_report_json(FILE *file, const struct ww_report *r, bool family)
 	struct out o;
 
 	put_head(&o, file, r, "report");
+	if (r->main.thread == r->facts->target && *ww_facts_str(o.f, o.f->target_cmdline))
+		ww_json_str(&o.j, "command", ww_facts_str(o.f, o.f->target_cmdline));
 	if (r->main.thread == r->facts->target && r->facts->target_status >= 0)
 		ww_json_i64(&o.j, "target_status", r->facts->target_status);
 	put_thread(&o, &r->main, true, true);

@@ -1,8 +1,10 @@
 /* report_text.c - the report for a person: a table that adds up, the longest waits, the findings. */
+#include <sys/wait.h>
+
 #include "analysis/names.h"
 #include "view/text.h"
 
-#define ROWS_SHOWN_PERMILLE 1 /* rows below 0.1 % of the wall time are summed up in one */
+#define ROWS_SHOWN_PERMILLE 5 /* rows below 0.5 % of the wall time are summed up in one */
 
 static void put_title(struct ww_text *t, const char *s)
 {
@@ -13,7 +15,7 @@ static void put_title(struct ww_text *t, const char *s)
 static void put_row(struct ww_text *t, const struct ww_thread_report *r, int64_t ns, const char *times,
 		    const char *longest, enum ww_paint p, const char *what, const char *where, const char *detail)
 {
-	unsigned used = 37 + (unsigned)(strlen(what) + strlen(where));
+	unsigned used = 38 + (unsigned)(strlen(what) + strlen(where));
 
 	if (*detail)
 		detail = ww_text_fit(t, detail, t->o->width > used + 3 + 12 ? t->o->width - used - 3 : 12);
@@ -29,37 +31,63 @@ static int most_first(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
 }
 
-/* All rows of one state as one: "by cc1 (12) 7.8 ms, clang (9) 2.1 ms, 12 more". */
-static struct ww_breakdown_row merge_state(struct ww_text *t, const struct ww_breakdown_row *rows, uint32_t nrows,
-					   enum ww_thread_state s)
+/* Of these a thread has a row for each neighbour, interrupt or file: shown as one. */
+static const char fault_words[] = "page fault ";
+
+static bool is_fault(const struct ww_breakdown_row *b)
 {
-	struct ww_breakdown_row m = {.state = s, .syscall = "", .detail = ""};
+	return b->state == WW_ST_RUNNING_KERNEL && !*b->syscall && !strncmp(b->detail, fault_words, strlen(fault_words));
+}
+
+static bool is_merged(const struct ww_breakdown_row *b)
+{
+	return b->state == WW_ST_PREEMPTED || b->state == WW_ST_RUNQUEUE || b->state == WW_ST_INTERRUPTED || is_fault(b);
+}
+
+/* What differs between the rows that are merged: "cc1 (5 of them)", "/usr/bin/git". */
+static const char *own_words(const struct ww_breakdown_row *b)
+{
+	if (is_fault(b))
+		return b->detail + strlen(fault_words);
+	if (!strncmp(b->detail, "by ", 3) || !strncmp(b->detail, "behind ", 7))
+		return strchr(b->detail, ' ') + 1;
+	return b->detail;
+}
+
+/* The rows that are to be one with `of`: "by cc1 (12) 7.8 ms, clang (9) 2.1 ms, 12 more". */
+static struct ww_breakdown_row merge_rows(struct ww_text *t, const struct ww_breakdown_row *rows, uint32_t nrows,
+					  const struct ww_breakdown_row *of)
+{
+	struct ww_breakdown_row m = {.state = of->state, .syscall = "", .detail = ""};
+	const char *kind = is_fault(of) ? "page faults: " : of->state == WW_ST_PREEMPTED ? "by " :
+			   of->state == WW_ST_RUNQUEUE ? "behind " : "", *only = NULL;
 	uint32_t named = 0, more = 0;
 
 	for (uint32_t i = 0; i < nrows; i++) {
 		const struct ww_breakdown_row *b = &rows[i];
-		if (b->state != s)
+		if (b->state != of->state || is_fault(b) != is_fault(of))
 			continue;
-		const char *who = b->detail;
-		if (named && (!strncmp(who, "by ", 3) || !strncmp(who, "behind ", 7)))
-			who = strchr(who, ' ') + 1;
-		if (m.ns && named < 2 && *who && strlen(m.detail) + strlen(who) < 32)
-			m.detail = ww_arena_printf(&t->mem, "%s, %s %s", m.detail, who, ww_text_dur(t, b->ns));
-		else if (!m.ns && *who)
-			m.detail = ww_arena_printf(&t->mem, "%s %s", who, ww_text_dur(t, b->ns));
-		else
-			more += *who != 0;
-		named += *who != 0;
+		const char *who = own_words(b);
 		m.ns += b->ns;
 		m.count += b->count;
 		m.max_ns = WW_MAX(m.max_ns, b->max_ns);
+		if (!*who)
+			continue;
+		if (!only && !strcmp(who, "the CPU was idle"))
+			kind = "";
+		only = named++ ? only : who;
+		if (named == 1 || (named == 2 && strlen(m.detail) + strlen(who) < 32))
+			m.detail = ww_arena_printf(&t->mem, "%s%s%s %s", m.detail, *m.detail ? ", " : "",
+						   ww_text_fit(t, who, 20), ww_text_dur(t, b->ns));
+		else
+			more++;
 	}
-	if (named == 1 && !more) /* the duration is in the row already */
-		for (uint32_t i = 0; i < nrows; i++)
-			if (rows[i].state == s && *rows[i].detail)
-				m.detail = rows[i].detail;
-	if (more)
-		m.detail = ww_arena_printf(&t->mem, "%s, %u more", m.detail, more);
+	if (named == 1) /* the duration is in the row already */
+		m.detail = only;
+	else if (more)
+		m.detail = ww_arena_printf(&t->mem, "%s%s%u more", m.detail, *m.detail ? ", " : "", more);
+	if (*m.detail)
+		m.detail = ww_arena_printf(&t->mem, "%s%s", kind, m.detail);
 	return m;
 }
 
@@ -75,37 +103,109 @@ static void put_breakdown_row(struct ww_text *t, const struct ww_thread_report *
 		ww_text_state(t, b->state, b->cause), in, repeats ? "" : b->detail);
 }
 
-#define ROWS_SHOWN 22
+/* The few things that a thread does, for sums. */
+enum { GROUP_RUNNING, GROUP_READY, GROUP_BLOCKED, GROUP_OTHER, GROUPS };
+
+static int group_of(enum ww_thread_state s)
+{
+	switch (s) {
+	case WW_ST_RUNNING_USER:
+	case WW_ST_RUNNING_KERNEL:
+	case WW_ST_RUNNING:
+	case WW_ST_INTERRUPTED:
+		return GROUP_RUNNING;
+	case WW_ST_PREEMPTED:
+	case WW_ST_RUNQUEUE:
+	case WW_ST_THROTTLED:
+	case WW_ST_STOLEN:
+		return GROUP_READY;
+	case WW_ST_BLOCKED:
+		return GROUP_BLOCKED;
+	default:
+		return GROUP_OTHER;
+	}
+}
+
+/* "57 smaller rows - running 2.1 ms, blocked 1.2 ms (--verbose shows them)". */
+static void put_rest(struct ww_text *t, const struct ww_thread_report *r, const int64_t ns[GROUPS], uint32_t n)
+{
+	static const char *const names[GROUPS] = {"running", "ready", "blocked", "other"};
+	const char *parts = "";
+	int64_t sum = 0;
+
+	for (int g = 0; g < GROUPS; g++)
+		sum += ns[g];
+	for (int g = 0; g < GROUPS; g++) {
+		if (ns[g] * 10 >= sum)
+			parts = ww_arena_printf(&t->mem, "%s%s%s %s", parts, *parts ? ", " : "", names[g],
+						ww_text_dur(t, ns[g]));
+	}
+	put_row(t, r, sum, "", "", WW_P_DIM, ww_arena_printf(&t->mem, "%u smaller row%s (-v)", n, n == 1 ? "" : "s"), "",
+		parts);
+}
+
+/* "92.3 % blocked; 6.3 % ready, no CPU; 1.4 % running (0.3 % user, 1.1 % kernel)", the largest first. */
+static void put_short(struct ww_text *t, const struct ww_thread_report *r)
+{
+	static const char *const names[GROUPS] = {"running", "ready, no CPU", "blocked", "other"};
+	static const enum ww_paint paints[GROUPS] = {WW_P_RUN, WW_P_QUEUE, WW_P_WAIT, WW_P_UNKNOWN};
+	int64_t ns[GROUPS] = {0};
+	double whole = r->wall_ns ? (double)r->wall_ns / 100.0 : 1;
+	bool any = false;
+
+	for (int s = 0; s < WW_ST_N; s++)
+		ns[group_of((enum ww_thread_state)s)] += r->by_state_ns[s];
+	fputs("  ", t->out);
+	for (int i = 0; i < GROUPS; i++) {
+		int best = 0;
+		for (int g = 1; g < GROUPS; g++)
+			if (ns[g] > ns[best])
+				best = g;
+		if (ns[best] <= 0 || (any && ns[best] * 2000 < r->wall_ns))
+			break;
+		fprintf(t->out, "%s%s%.1f %% %s%s", any ? "; " : "", ww_paint_on(t, paints[best]), (double)ns[best] / whole,
+			names[best], ww_paint_off(t, paints[best]));
+		if (best == GROUP_RUNNING && r->by_state_ns[WW_ST_RUNNING_USER] + r->by_state_ns[WW_ST_RUNNING_KERNEL])
+			fprintf(t->out, " (%.1f %% user, %.1f %% kernel)", (double)r->by_state_ns[WW_ST_RUNNING_USER] / whole,
+				(double)r->by_state_ns[WW_ST_RUNNING_KERNEL] / whole);
+		ns[best] = 0;
+		any = true;
+	}
+	fputc('\n', t->out);
+}
+
+#define ROWS_SHOWN 16
 
 static void put_breakdown(struct ww_text *t, const struct ww_thread_report *r)
 {
-	static const uint8_t merged[] = {WW_ST_PREEMPTED, WW_ST_RUNQUEUE, WW_ST_INTERRUPTED};
 	struct ww_breakdown_row *rows = WW_ARENA_ARRAY(&t->mem, struct ww_breakdown_row, r->nrows + 4), *all = r->rows;
-	int64_t least = t->o->verbose ? 0 : r->wall_ns * ROWS_SHOWN_PERMILLE / 1000, rest = 0;
+	int64_t least = t->o->verbose ? 0 : r->wall_ns * ROWS_SHOWN_PERMILLE / 1000, rest[GROUPS] = {0};
 	uint32_t n = 0, nrest = 0, nall = r->nrows;
 
 	if (!t->o->verbose)
 		nall = ww_breakdown_merge(&t->mem, r->rows, r->nrows, &all);
-	for (uint32_t i = 0; i < nall; i++)
-		if (t->o->verbose || !memchr(merged, all[i].state, sizeof(merged)))
+	bool done[WW_ST_N] = {false};
+	for (uint32_t i = 0; i < nall; i++) {
+		if (t->o->verbose || !is_merged(&all[i]))
 			rows[n++] = all[i];
-	for (size_t k = 0; k < sizeof(merged) && !t->o->verbose; k++)
-		if (r->by_state_ns[merged[k]])
-			rows[n++] = merge_state(t, all, nall, merged[k]);
+		else if (!done[all[i].state])
+			rows[n++] = merge_rows(t, all, nall, &all[i]);
+		if (is_merged(&all[i]))
+			done[all[i].state] = true;
+	}
 	if (n)
 		qsort(rows, n, sizeof(*rows), most_first);
 	fprintf(t->out, "  %9s %7s %6s %9s  %s\n", "time", "share", "times", "longest", "state");
 	for (uint32_t i = 0; i < n; i++) {
 		if (!t->o->verbose && (rows[i].ns < least || i >= ROWS_SHOWN)) {
-			rest += rows[i].ns;
+			rest[group_of(rows[i].state)] += rows[i].ns;
 			nrest++;
 		} else {
 			put_breakdown_row(t, r, &rows[i]);
 		}
 	}
 	if (nrest)
-		put_row(t, r, rest, "", "", WW_P_DIM, "smaller rows", "",
-			ww_arena_printf(&t->mem, "%u rows, --verbose shows them", nrest));
+		put_rest(t, r, rest, nrest);
 	put_row(t, r, r->wall_ns, "", "", WW_P_BOLD, "wall time", "", "");
 }
 
@@ -118,25 +218,90 @@ static int longest_first(const void *a, const void *b)
 	return (*x)->start_ts_ns < (*y)->start_ts_ns ? -1 : (*x)->start_ts_ns > (*y)->start_ts_ns;
 }
 
+/* Waits of one kind: in the same call, for the same. */
+struct wait_kind {
+	const struct ww_link *longest;
+	const char *detail;
+	uint32_t n;
+	int64_t ns;
+};
+
+static int most_time_first(const void *a, const void *b)
+{
+	const struct wait_kind *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return x->longest->start_ts_ns < y->longest->start_ts_ns ? -1 : x->longest->start_ts_ns > y->longest->start_ts_ns;
+}
+
+#define KINDS_MAX 2000u /* of the longest waits; the rest is too short to be shown */
+
+static uint32_t kinds_make(struct ww_text *t, const struct ww_link *const *list, uint32_t n, struct wait_kind *kinds)
+{
+	uint32_t nkinds = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ww_link *l = list[i];
+		const char *detail = ww_name_state(&t->mem, t->f, l->row, false);
+		uint32_t k = 0;
+		while (k < nkinds && (kinds[k].longest->cause != l->cause ||
+				      strcmp(kinds[k].longest->syscall ? kinds[k].longest->syscall : "", l->syscall ? l->syscall : "") ||
+				      !ww_breakdown_alike(&t->mem, kinds[k].detail, detail)))
+			k++;
+		if (k == KINDS_MAX)
+			break;
+		if (k == nkinds)
+			kinds[nkinds++] = (struct wait_kind){.longest = l, .detail = detail};
+		kinds[k].n++;
+		kinds[k].ns += l->dur_ns;
+	}
+	if (nkinds)
+		qsort(kinds, nkinds, sizeof(*kinds), most_time_first);
+	return nkinds;
+}
+
+/* Of each kind of wait the longest one, the kinds that took most first. */
+static void put_kinds(struct ww_text *t, const struct ww_thread_report *r, const struct ww_link *const *list, uint32_t n)
+{
+	struct wait_kind *kinds = ww_xcalloc(WW_MIN(n, KINDS_MAX) + 1, sizeof(*kinds));
+	uint32_t nkinds = kinds_make(t, list, n, kinds), shown = 0;
+
+	for (uint32_t k = 0; k < nkinds && shown < t->o->kinds; k++) {
+		if (kinds[k].ns < r->wall_ns / 100)
+			break; /* what takes no percent is in the table; here it would be noise */
+		if (!shown++)
+			put_title(t, "The longest wait of each kind, and what was done meanwhile by whom it waited for");
+		ww_text_wait(t, kinds[k].longest, 2, r->wall_ns / 100);
+		if (kinds[k].n > 1)
+			fprintf(t->out, "  %s    and %u more like it, together %s%s\n", ww_paint_on(t, WW_P_DIM), kinds[k].n - 1,
+				ww_text_dur(t, kinds[k].ns - kinds[k].longest->dur_ns), ww_paint_off(t, WW_P_DIM));
+	}
+	free(kinds);
+}
+
 static void put_longest(struct ww_text *t, const struct ww_thread_report *r)
 {
 	const struct ww_link **list = ww_xmalloc(sizeof(*list) * ((size_t)r->nwaits + 1));
-	/* what takes no half percent is in the table; here it would be noise */
-	int64_t least = WW_MAX(t->o->min_dur_ns, t->o->verbose ? 0 : r->wall_ns / 200);
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < r->nwaits; i++)
-		if (r->waits[i].dur_ns >= least)
+		if (r->waits[i].dur_ns >= t->o->min_dur_ns)
 			list[n++] = &r->waits[i];
 	if (n)
 		qsort(list, n, sizeof(*list), longest_first);
+	if (t->o->kinds) {
+		put_kinds(t, r, list, n);
+		free(list);
+		return;
+	}
 	uint32_t shown = t->o->top ? WW_MIN(n, t->o->top) : n;
 	if (shown) {
-		put_title(t, ww_arena_printf(&t->mem, shown < r->nwaits_all ? "The longest waits (%u of %u), and what "
-					     "those waited for did meanwhile" : "The waits (%u), and what those waited "
-					     "for did meanwhile", shown, r->nwaits_all));
+		put_title(t, ww_arena_printf(&t->mem, shown < r->nwaits_all ? "The longest waits (%u of %u), and what was "
+					     "done meanwhile by whom they waited for" : "The waits (%u), and what was "
+					     "done meanwhile by whom they waited for", shown, r->nwaits_all));
 		for (uint32_t i = 0; i < shown; i++)
-			ww_text_wait(t, list[i], 2);
+			ww_text_wait(t, list[i], 2, 0);
 	}
 	free(list);
 }
@@ -153,12 +318,14 @@ static void put_blame(struct ww_text *t, const struct ww_thread_report *r)
 		chains |= r->blame[i].thread != r->thread && r->blame[i].thread != WW_NONE;
 	if (!sum || !chains) /* nothing but timers and devices: the table has said it already */
 		return;
-	put_title(t, "What the waits come down to");
-	for (uint32_t i = 0; i < r->nblame && shown < 12; i++, shown++) {
-		const struct ww_blame_row *b = &r->blame[i];
-		if (b->ns * 100 < sum && !t->o->verbose)
+	put_title(t, "What the waits come down to, at the end of the chains");
+	struct ww_blame_row *rows = r->blame;
+	uint32_t n = t->o->verbose ? r->nblame : ww_blame_merge(&t->mem, t->f, r->blame, r->nblame, &rows);
+	for (uint32_t i = 0; i < n && shown < 8; i++, shown += !t->o->verbose) {
+		const struct ww_blame_row *b = &rows[i];
+		if (b->ns * 100 < r->wall_ns && !t->o->verbose)
 			break;
-		const char *who = ww_text_fit(t, ww_name_thread(&t->mem, t->f, b->thread), 28);
+		const char *who = ww_text_fit(t, b->who ? b->who : ww_name_thread(&t->mem, t->f, b->thread), 28);
 		if (*who)
 			who = ww_arena_printf(&t->mem, "%s ", who);
 		put_row(t, r, b->ns, "", "", ww_paint_of(b->state),
@@ -175,27 +342,48 @@ static const char *state_sum(struct ww_text *t, const struct ww_thread_report *r
 	return ww_text_dur(t, ns);
 }
 
-static const char *top_wait(struct ww_text *t, const struct ww_thread_report *r)
+/* The largest row in a few words: "user", "pipe, from bash (20865)", "preempted, by cc1 (7)". */
+static const char *most_of(struct ww_text *t, const struct ww_thread_report *r)
 {
-	for (uint32_t i = 0; i < r->nrows; i++) {
-		const struct ww_breakdown_row *b = &r->rows[i];
-		if (b->state == WW_ST_BLOCKED)
-			return ww_arena_printf(&t->mem, "%s%s%s", ww_cause_name(b->cause), *b->detail ? ": " : "", b->detail);
+	if (!r->nrows)
+		return "";
+	const struct ww_breakdown_row *b = &r->rows[0];
+	const char *state = ww_text_state(t, b->state, b->cause), *what = strchr(state, ':'), *d = b->detail;
+
+	what = what ? what + 2 : state;
+	if (!strncmp(d, what, strlen(what))) {
+		d += strlen(what); /* "pipe" is both the cause and how a nameless one is called */
+		d += strspn(d, ", ");
 	}
-	return "";
+	return ww_arena_printf(&t->mem, "%s%s%s", what, *d ? ", " : "", d);
+}
+
+#define FAMILY_SHOWN 12
+
+static int longest_life_first(const void *a, const void *b)
+{
+	const struct ww_thread_report *const *x = a, *const *y = b;
+
+	if ((*x)->wall_ns != (*y)->wall_ns)
+		return (*x)->wall_ns < (*y)->wall_ns ? 1 : -1;
+	return (*x)->from_ts_ns < (*y)->from_ts_ns ? -1 : (*x)->from_ts_ns > (*y)->from_ts_ns;
 }
 
 static void put_family(struct ww_text *t, const struct ww_report *r)
 {
+	const struct ww_thread_report **list = WW_ARENA_ARRAY(&t->mem, const struct ww_thread_report *, r->nfamily + 1);
+
 	if (!r->nfamily)
 		return;
-	put_title(t, "Its other threads and children");
-	fprintf(t->out, "  %-24s %10s %10s %10s %10s  %s\n", "thread", "wall", "running", "ready", "blocked",
-		"most of it");
+	for (uint32_t i = 0; i < r->nfamily; i++)
+		list[i] = &r->family[i];
+	qsort(list, r->nfamily, sizeof(*list), longest_life_first);
+	put_title(t, "Its other threads and children, the longest lived first");
+	fprintf(t->out, "  %-24s %10s %10s %10s %10s  %s\n", "thread", "wall", "running", "ready", "blocked", "most of it");
 	for (uint32_t i = 0; i < r->nfamily; i++) {
-		const struct ww_thread_report *c = &r->family[i];
-		if (i == 30 && !t->o->verbose && !t->o->family) {
-			fprintf(t->out, "  and %u more (--threads)\n", r->nfamily - i);
+		const struct ww_thread_report *c = list[i];
+		if (i == FAMILY_SHOWN && !t->o->verbose && !t->o->family) {
+			fprintf(t->out, "  and %u more (-v, or --threads for each in full)\n", r->nfamily - i);
 			break;
 		}
 		fprintf(t->out, "  %-24s %10s %10s %10s %10s  %s\n",
@@ -203,7 +391,7 @@ static void put_family(struct ww_text *t, const struct ww_report *r)
 			state_sum(t, c, true),
 			ww_text_dur(t, c->by_state_ns[WW_ST_PREEMPTED] + c->by_state_ns[WW_ST_RUNQUEUE]),
 			state_sum(t, c, false),
-			ww_text_fit(t, top_wait(t, c), t->o->width > 90 ? t->o->width - 72 : 20));
+			ww_text_fit(t, most_of(t, c), t->o->width > 90 ? t->o->width - 72 : 20));
 	}
 }
 
@@ -237,19 +425,46 @@ static void put_findings(struct ww_text *t, const struct ww_report *r)
 		put_sentence(t, r->findings[i].text);
 }
 
-static void put_thread(struct ww_text *t, const struct ww_thread_report *r, const char *why)
+/* "exit status 1", "killed by signal 9"; "" when it ended well or is not known. */
+static const char *ending(struct ww_text *t, const struct ww_facts *f, uint32_t thread)
+{
+	int st = f->target_status;
+
+	if (thread != f->target || st <= 0)
+		return "";
+	if (WIFSIGNALED(st))
+		return ww_arena_printf(&t->mem, "killed by signal %d (%s)%s", WTERMSIG(st), strsignal(WTERMSIG(st)),
+				       WCOREDUMP(st) ? ", core dumped" : "");
+	return ww_arena_printf(&t->mem, "exit status %d", WEXITSTATUS(st));
+}
+
+static void put_head(struct ww_text *t, const struct ww_thread_report *r)
 {
 	const struct ww_facts *f = t->f;
-	const char *exe = ww_facts_str(f, f->thread.exe[r->thread]);
+	const char *exe = ww_facts_str(f, f->thread.exe[r->thread]), *end = ending(t, f, r->thread);
 
-	fprintf(t->out, "%s%s: wall time %s%s", ww_paint_on(t, WW_P_BOLD),
-		ww_text_fit(t, ww_name_thread(&t->mem, f, r->thread), 40), ww_text_dur(t, r->wall_ns),
-		ww_paint_off(t, WW_P_BOLD));
+	if (r->thread == f->target && *ww_facts_str(f, f->target_cmdline))
+		exe = ww_facts_str(f, f->target_cmdline);
+	const char *what = ww_arena_printf(&t->mem, "%s: wall time %s", ww_text_fit(t, ww_name_thread(&t->mem, f, r->thread), 40),
+					   ww_text_dur(t, r->wall_ns));
+	const char *more = "";
 	if (f->thread.pid[r->thread] >= 0 && f->thread.pid[r->thread] != f->thread.tid[r->thread])
-		fprintf(t->out, ", of process %d", f->thread.pid[r->thread]);
-	fprintf(t->out, ", from %s s%s%s\n", ww_text_at(t, r->from_ts_ns), *exe ? ", " : "", ww_text_fit(t, exe, 36));
+		more = ww_arena_printf(&t->mem, ", of process %d", f->thread.pid[r->thread]);
+	more = ww_arena_printf(&t->mem, "%s, from %s s", more, ww_text_at(t, r->from_ts_ns));
+	size_t used = strlen(what) + strlen(end) + strlen(more) + 4;
+	fprintf(t->out, "%s%s%s", ww_paint_on(t, WW_P_BOLD), what, ww_paint_off(t, WW_P_BOLD));
+	if (*end)
+		fprintf(t->out, ", %s%s%s", ww_paint_on(t, WW_P_WAIT), end, ww_paint_off(t, WW_P_WAIT));
+	fprintf(t->out, "%s%s%s\n", more, *exe ? ", " : "",
+		ww_text_fit(t, exe, t->o->width > used + 20 ? t->o->width - used : 20));
+}
+
+static void put_thread(struct ww_text *t, const struct ww_thread_report *r, const char *why)
+{
+	put_head(t, r);
 	if (why)
-		fprintf(t->out, "(%s)\n", why);
+		fprintf(t->out, "  (%s)\n", why);
+	put_short(t, r);
 	put_title(t, "Where the wall time went");
 	put_breakdown(t, r);
 	put_blame(t, r);
@@ -261,7 +476,9 @@ void ww_report_text(FILE *out, const struct ww_report *r, const struct ww_text_o
 	struct ww_text t = {.out = out, .f = r->facts, .o = o};
 
 	ww_arena_init(&t.mem);
-	put_thread(&t, &r->main, strcmp(r->target.why, "as asked") ? r->target.why : NULL);
+	bool plain = !strcmp(r->target.why, "as asked") || r->main.thread == r->facts->target;
+	ww_text_loss(&t);
+	put_thread(&t, &r->main, plain ? NULL : r->target.why);
 	put_family(&t, r);
 	put_findings(&t, r);
 	for (uint32_t i = 0; o->family && i < r->nfamily; i++) {

@@ -132,3 +132,13 @@ const char *ww_text_woken(struct ww_text *t, const struct ww_woken *w)
 		return "";
 	}
 }
+
+void ww_text_loss(struct ww_text *t)
+{
+	const struct ww_loss *l = &t->f->loss;
+
+	if (!l->lost_events && !l->bad_packets)
+		return;
+	fprintf(t->out, "%sIncomplete: events lost: %" PRIu64 ", packets damaged: %" PRIu64 "; what overlaps the gaps is "
+		"uncertain%s\n", ww_paint_on(t, WW_P_WAIT), l->lost_events, l->bad_packets, ww_paint_off(t, WW_P_WAIT));
+}

@@ -28,7 +28,11 @@ const char *ww_text_state(struct ww_text *t, enum ww_thread_state s, enum ww_cau
 /* "by producer (203), in write(4 pipe)"; "" unknown. */
 const char *ww_text_woken(struct ww_text *t, const struct ww_woken *w);
 
-/* One wait with its tree, `indent` columns in. */
-void ww_text_wait(struct ww_text *t, const struct ww_link *wait, unsigned indent);
+/* What is missing in the trace, in one line; to be said before anything else. */
+void ww_text_loss(struct ww_text *t);
+
+/* One wait with its tree, `indent` columns in. Steps shorter than `least_ns` are summed up, and those that
+ * struct ww_text_opts says. */
+void ww_text_wait(struct ww_text *t, const struct ww_link *wait, unsigned indent, int64_t least_ns);
 
 #endif

@@ -50,7 +50,7 @@ static void put_thread(struct ww_text *t, const struct ww_thread_report *r)
 			put_group(t, w, n);
 		else
 			for (uint32_t k = 0; k < n; k++)
-				ww_text_wait(t, &w[k], 0);
+				ww_text_wait(t, &w[k], 0, 0);
 		i += n;
 	}
 	if (r->nwaits < r->nwaits_all)
@@ -62,6 +62,7 @@ void ww_tree_text(FILE *out, const struct ww_report *r, const struct ww_text_opt
 	struct ww_text t = {.out = out, .f = r->facts, .o = o};
 
 	ww_arena_init(&t.mem);
+	ww_text_loss(&t);
 	put_thread(&t, &r->main);
 	for (uint32_t i = 0; o->family && i < r->nfamily; i++) {
 		fputc('\n', out);

@@ -49,8 +49,11 @@ static size_t widest(const char *text)
 {
 	size_t most = 0;
 
-	for (const char *p = text; *p; p += strcspn(p, "\n") + (p[strcspn(p, "\n")] == '\n'))
+	for (const char *p = text; *p; p += strcspn(p, "\n") + (p[strcspn(p, "\n")] == '\n')) {
 		most = WW_MAX(most, strcspn(p, "\n"));
+		if (strcspn(p, "\n") > 100)
+			printf("# too wide: %.*s\n", (int)strcspn(p, "\n"), p);
+	}
 	return most;
 }
 
@@ -86,6 +89,32 @@ int main(void)
 	const char *read_at = strstr(text, "read(3"), *fsync_at = strstr(text, "fsync(4");
 	ok(read_at && fsync_at && read_at < fsync_at, "the tree has both waits, by time");
 	free(text);
+
+	o.kinds = 6;
+	text = render(&s, &o, REPORT);
+	ok(widest(text) <= 100, "by kinds it fits too: %zu", widest(text));
+	ok(line_with(text, "The longest wait of each kind") != NULL, "waits by kind");
+	ok(line_with(text, "50.0 % blocked") == NULL && line_with(text, "70.0 % blocked") != NULL, "the sums in short");
+	ok(!strstr(text, "exit status") && !strstr(text, "killed") && !strstr(text, "Incomplete"),
+	   "nothing is said of an end that is not known, nor of losses when there are none");
+	free(text);
+
+	s.f.target = s.a;
+	s.f.target_status = 0;
+	text = render(&s, &o, REPORT);
+	ok(!strstr(text, "exit status"), "a good end is no news");
+	free(text);
+	s.f.target_status = 3 << 8;
+	s.f.loss.lost_events = 12;
+	text = render(&s, &o, REPORT);
+	ok(line_with(text, "reader (1): wall time 100 ns, exit status 3, from") != NULL, "a bad end is");
+	ok(line_with(text, "Incomplete: events lost: 12") != NULL, "losses come first");
+	free(text);
+	s.f.target_status = 9;
+	text = render(&s, &o, REPORT);
+	ok(strstr(text, "killed by signal 9 (Killed)") != NULL, "and a violent one");
+	free(text);
+	s.f.loss.lost_events = 0;
 
 	o.color = true;
 	text = render(&s, &o, REPORT);
