@@ -54,12 +54,8 @@ static void count_names(struct ww_trace *t, const uint64_t *per_class, struct co
 static int count(struct ww_trace *t, struct counts *c, struct ww_err *err)
 {
 	uint64_t *per_class = ww_xcalloc(ww_trace_info(t)->nclasses + 1, sizeof(*per_class));
-	struct ww_event ev;
-	int rc;
+	int rc = ww_trace_count(t, per_class, err);
 
-	while ((rc = ww_trace_next(t, &ev, err)) == 1)
-		if (ev.cls != WW_CLS_GAP)
-			per_class[ev.cls]++;
 	count_names(t, per_class, c);
 	free(per_class);
 	return rc;

@@ -104,6 +104,7 @@ struct ctf_reader {
 	WW_VEC(struct ww_damage) damage;
 	struct ww_value *values;
 	uint32_t nvalues;
+	int64_t *keys;    /* of the stream's event at hand; INT64_MAX at its end */
 	uint32_t *tree;   /* losers; tree[0] is the winner */
 	uint32_t nleaves; /* a power of two */
 	bool started;
@@ -124,6 +125,8 @@ int64_t ctf_cycles_to_ns(const struct ctf_clock *c, uint64_t cycles);
 /* ---- stream.c ---- */
 /* Puts the stream on its next event, gap or the end. 0, or negative when strict and damaged. */
 int ctf_stream_advance(struct ctf_stream *s);
+/* To before its first packet. */
+void ctf_stream_rewind(struct ctf_stream *s);
 /* Decodes the event at hand into r->values; false: it is damaged (reported), the stream went on. */
 bool ctf_stream_decode(struct ctf_stream *s);
 /* What stands between the last event and the next is lost: on to the next packet. */

@@ -223,6 +223,17 @@ static void class_compile(struct ctf_class *k)
 	k->plan = ctf_plan_new(types, in_context, 3, k->wants, k->nwants, false, &place);
 }
 
+void ctf_stream_rewind(struct ctf_stream *s)
+{
+	s->next = 0;
+	s->pk = NULL;
+	s->c.pos = s->c.end = 0;
+	s->clock = s->tail_lost = 0;
+	s->ts_ns = s->last_ts_ns = 0;
+	s->cls = WW_NONE;
+	s->seen_event = s->gap_due = s->advance = false;
+}
+
 bool ctf_stream_decode(struct ctf_stream *s)
 {
 	struct ctf_class *k = &s->r->classes.v[s->cls];
