@@ -205,7 +205,7 @@ static void check_programs(struct ww_doctor_row *r)
 		advise(r, "See the row user");
 		return;
 	}
-	if (!ww_recorder_try(refused, sizeof(refused), &err)) {
+	if (!ww_recorder_try(NULL, refused, sizeof(refused), &err)) {
 		say(r, WW_DOCTOR_OK, "the kernel accepts all of our programs");
 		return;
 	}

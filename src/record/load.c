@@ -304,7 +304,7 @@ int ww_load_programs(struct ww_recorder *rec, const char *only, struct ww_err *e
 	return 0;
 }
 
-int ww_recorder_try(char *refused, size_t size, struct ww_err *err)
+int ww_recorder_try(const char *only, char *refused, size_t size, struct ww_err *err)
 {
 	struct ww_recorder rec = {.opts.ring_bytes = 8192, .opts.subbuf_bytes = 4096};
 	const char *names[WW_PROGRAMS_MAX];
@@ -315,8 +315,8 @@ int ww_recorder_try(char *refused, size_t size, struct ww_err *err)
 	ww_load_clear();
 	int r = ww_load_sizes(&rec, err);
 	if (!r)
-		r = ww_load_programs(&rec, NULL, err);
-	if (r == -WW_EKERNEL && rec.skel)
+		r = ww_load_programs(&rec, only, err);
+	if (r == -WW_EKERNEL && rec.skel && !only)
 		bpf_object__for_each_program(p, rec.skel->obj)
 			if (bpf_program__autoload(p) && n < WW_PROGRAMS_MAX)
 				names[n++] = strdup(bpf_program__name(p));

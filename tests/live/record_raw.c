@@ -1,6 +1,7 @@
 /* record_raw.c - records with the recorder alone, no state dump: for tests of the rings and for bench.
  *
  * usage: record_raw [-alsk] [-r RING_BYTES] [-b SUBBUF_BYTES] [-f FLIGHT_BYTES] DIR -- CMD...
+ *        record_raw -t PROGRAM     loads that program alone
  * Prints one line: events, bytes, packets, lost, misses. Its exit status is CMD's.
  */
 #include <stdio.h>
@@ -47,6 +48,14 @@ static int meta_write(const char *dir, const uint8_t uuid[16], struct ww_err *er
 	return r;
 }
 
+static int try(const char *program)
+{
+	struct ww_err err = {0};
+	char refused[200];
+
+	return ww_recorder_try(program, refused, sizeof(refused), &err) ? die(&err) : 0;
+}
+
 /* Until the child sleeps in its only blocking call: the recording then always begins at that call's
  * return, and the same program makes the same number of events each time. */
 static void wait_asleep(pid_t pid)
@@ -73,7 +82,7 @@ int main(int argc, char **argv)
 	struct ww_err err = {0};
 	int c, go[2], status, r;
 
-	while ((c = getopt(argc, argv, "+alskr:b:f:")) != -1) {
+	while ((c = getopt(argc, argv, "+alskr:b:f:t:")) != -1) {
 		switch (c) {
 		case 'a': o.all_syscalls = true; break;
 		case 'l': o.light = true; break;
@@ -82,6 +91,7 @@ int main(int argc, char **argv)
 		case 'r': o.ring_bytes = strtoull(optarg, NULL, 0); break;
 		case 'b': o.subbuf_bytes = (uint32_t)strtoul(optarg, NULL, 0); break;
 		case 'f': o.flight_bytes = strtoull(optarg, NULL, 0); break;
+		case 't': return try(optarg);
 		default: return 2;
 		}
 	}
