@@ -20,13 +20,18 @@ struct sum {
 	uint32_t count;
 };
 
+/* The sums that a segment adds to, each once. */
+struct targets {
+	uint32_t sum[2 * LEVELS + 8], n;
+};
+
 struct adder {
 	const struct ww_path *p;
 	struct ww_u64map map;
 	WW_VEC(struct sum) sums;
 	uint32_t last[WW_SH_N]; /* the sum that was added to last, of each kind */
-	struct key seen[2 * LEVELS + 2]; /* of the segment in hand: one wait in another's counts once */
-	uint32_t nseen;
+	uint32_t visit;         /* whose waits above are in: */
+	struct targets above;
 };
 
 static bool same(const struct key *a, const struct key *b)
@@ -34,81 +39,101 @@ static bool same(const struct key *a, const struct key *b)
 	return a->kind == b->kind && a->host == b->host && a->id == b->id && a->more == b->more;
 }
 
-static struct sum *sum_get(struct adder *a, const struct key *k)
+static uint32_t sum_get(struct adder *a, const struct key *k)
 {
-	uint64_t h = ww_hash_mix(ww_hash_mix(k->id, k->more), (uint64_t)k->kind << 32 | k->host);
 	uint32_t last = a->last[k->kind];
 
 	if (last < a->sums.n && same(&a->sums.v[last].key, k))
-		return &a->sums.v[last];
-	for (;; h++) {
+		return last;
+	for (uint64_t h = ww_hash_mix(ww_hash_mix(k->id, k->more), (uint64_t)k->kind << 32 | k->host);; h++) {
 		bool fresh = false;
 		uint64_t *at = ww_u64map_get(&a->map, h, a->sums.n, &fresh);
 		if (fresh)
 			ww_vec_push(&a->sums)->key = *k;
 		else if (!same(&a->sums.v[*at].key, k))
 			continue;
-		a->last[k->kind] = (uint32_t)*at;
-		return &a->sums.v[*at];
+		return a->last[k->kind] = (uint32_t)*at;
 	}
 }
 
-static void add(struct adder *a, const struct ww_segment *s, enum ww_share_kind kind, uint32_t host, uint64_t id,
-		uint64_t more)
+static void aim(struct adder *a, struct targets *t, enum ww_share_kind kind, uint32_t host, uint64_t id, uint64_t more)
 {
 	const struct key k = {kind, host, id, more};
-	struct sum *sum;
+	uint32_t sum = sum_get(a, &k);
 
-	if (kind >= WW_SH_FILE) {
-		for (uint32_t i = 0; i < a->nseen; i++)
-			if (same(&a->seen[i], &k))
-				return;
-		if (a->nseen < WW_ARRAY_SIZE(a->seen))
-			a->seen[a->nseen++] = k;
-	}
-	sum = sum_get(a, &k);
-	if (!sum->example)
-		sum->example = s;
-	sum->ns += s->dur_ns;
-	sum->count++;
+	for (uint32_t i = 0; i < t->n; i++)
+		if (t->sum[i] == sum)
+			return; /* one wait in another's, for the same thing */
+	if (t->n < WW_ARRAY_SIZE(t->sum))
+		t->sum[t->n++] = sum;
 }
 
 /* What the wait in this row was for. */
-static void add_wait(struct adder *a, const struct ww_segment *s, uint32_t host, uint32_t row)
+static void aim_wait(struct adder *a, struct targets *t, uint32_t host, uint32_t row)
 {
 	const struct ww_facts *f = a->p->set->hosts[host];
 	enum ww_cause c;
 
 	if (row >= f->state.n || f->state.state[row] != WW_ST_BLOCKED)
 		return;
-	uint32_t file = f->state.file[row], t = f->state.thread[row];
+	uint32_t file = f->state.file[row];
 	if (file >= f->file.n && f->state.fault[row] < f->fault.n)
 		file = f->fault.file[f->state.fault[row]];
 	if (file < f->file.n)
-		add(a, s, WW_SH_FILE, host, file, 0);
+		aim(a, t, WW_SH_FILE, host, file, 0);
 	c = ww_state_cause(f, row);
 	if ((c == WW_CA_FUTEX || c == WW_CA_LOCK) && f->state.object[row])
-		add(a, s, WW_SH_LOCK, host, f->state.object[row], f->thread.process[t] + 1ull + ((uint64_t)c << 40));
+		aim(a, t, WW_SH_LOCK, host, f->state.object[row],
+		    f->thread.process[f->state.thread[row]] + 1ull + ((uint64_t)c << 40));
+}
+
+static void find_above(struct adder *a, uint32_t visit)
+{
+	const struct ww_path *p = a->p;
+	const struct ww_visit *v = &p->visits[visit];
+
+	a->visit = visit;
+	a->above.n = 0;
+	for (int level = 0; level < LEVELS && v->up != WW_NONE; level++, v = &p->visits[v->up])
+		aim_wait(a, &a->above, p->visits[v->up].host, v->wait_row);
+}
+
+static void add(struct adder *a, const struct targets *t, const struct ww_segment *s)
+{
+	for (uint32_t i = 0; i < t->n; i++) {
+		struct sum *sum = &a->sums.v[t->sum[i]];
+
+		if (!sum->example)
+			sum->example = s;
+		sum->ns += s->dur_ns;
+		sum->count++;
+	}
 }
 
 static void add_segment(struct adder *a, const struct ww_segment *s)
 {
 	const struct ww_path *p = a->p;
 	const struct ww_facts *f = p->set->hosts[s->host];
-	const struct ww_visit *v = &p->visits[s->visit];
+	struct targets t;
 
-	a->nseen = 0;
-	add(a, s, WW_SH_KIND, 0, s->state | (uint64_t)s->cause << 8, 0);
-	add(a, s, WW_SH_HOST, s->host, 0, 0);
-	add(a, s, WW_SH_THREAD, s->host, s->thread, s->thread == WW_NONE ? 1ull + s->thing : 0);
-	add_wait(a, s, v->host, s->row);
-	if (s->thing == WW_WK_BLOCK && s->fact < f->block_io.n) {
-		add(a, s, WW_SH_DEVICE, s->host, f->block_io.dev[s->fact], 0);
-		if (f->block_io.file[s->fact] < f->file.n)
-			add(a, s, WW_SH_FILE, s->host, f->block_io.file[s->fact], 0);
+	if (s->visit != a->visit)
+		find_above(a, s->visit);
+	t.n = 0;
+	if (s->state == WW_ST_BLOCKED || s->thread == WW_NONE) {
+		t = a->above;
+		aim_wait(a, &t, p->visits[s->visit].host, s->row);
+		if (s->thing == WW_WK_BLOCK && s->fact < f->block_io.n) {
+			aim(a, &t, WW_SH_DEVICE, s->host, f->block_io.dev[s->fact], 0);
+			if (f->block_io.file[s->fact] < f->file.n)
+				aim(a, &t, WW_SH_FILE, s->host, f->block_io.file[s->fact], 0);
+		}
+	} else {
+		add(a, &a->above, s);
 	}
-	for (int level = 0; level < LEVELS && v->up != WW_NONE; level++, v = &p->visits[v->up])
-		add_wait(a, s, p->visits[v->up].host, v->wait_row);
+	aim(a, &t, WW_SH_KIND, 0, s->state | (uint64_t)s->cause << 8, 0);
+	aim(a, &t, WW_SH_HOST, s->host, 0, 0);
+	aim(a, &t, WW_SH_THREAD, s->host, s->thread, s->thread == WW_NONE ? 1ull + s->thing : 0);
+	add(a, &t, s);
 }
 
 static const char *share_name(struct ww_arena *mem, const struct ww_path *p, const struct sum *s)
@@ -148,7 +173,7 @@ static int by_kind_and_time(const void *x, const void *y)
 
 void ww_path_sum(struct ww_arena *mem, const struct ww_path *p, struct ww_path_sum *ret)
 {
-	struct adder a = {.p = p};
+	struct adder a = {.p = p, .visit = WW_NONE};
 	struct ww_path_sum r = {0};
 
 	for (uint32_t i = 0; i < p->nsegments; i++) {

@@ -103,20 +103,32 @@ static struct line *line_of(struct lines *l, const struct ww_segment *s, uint32_
 	return &l->v[LINES];
 }
 
-static void add_segment(const struct ww_path *p, struct line *l, const struct ww_segment *s)
+/* Where the cells begin; a segment's cells are found by going on from the one before, as time goes on. */
+struct axis {
+	int64_t at[CELLS + 1];
+	int now;
+};
+
+static struct axis make_axis(const struct ww_path *p)
 {
-	int64_t whole = p->to_ns - p->from_ns, from = s->start_ns - p->from_ns, to = from + s->dur_ns;
+	struct axis x = {.now = 0};
+
+	for (int i = 0; i <= CELLS; i++)
+		x.at[i] = p->from_ns + (int64_t)((__int128)(p->to_ns - p->from_ns) * i / CELLS);
+	return x;
+}
+
+static void add_segment(const struct ww_path *p, struct axis *x, struct line *l, const struct ww_segment *s)
+{
+	int64_t to = s->start_ns + s->dur_ns;
 	enum ww_path_class c = ww_path_class_of(s);
 
 	l->ns += s->dur_ns;
 	l->depth = WW_MIN(l->depth, p->visits[s->visit].depth);
-	for (int64_t i = (int64_t)((__int128)from * CELLS / whole); i < CELLS; i++) {
-		int64_t a = (int64_t)((__int128)whole * i / CELLS), b = (int64_t)((__int128)whole * (i + 1) / CELLS);
-
-		if (a >= to)
-			break;
-		l->cell[i][c] += WW_MAX(0, WW_MIN(b, to) - WW_MAX(a, from));
-	}
+	while (x->now < CELLS - 1 && x->at[x->now + 1] <= s->start_ns)
+		x->now++;
+	for (int i = x->now; i < CELLS && x->at[i] < to; i++)
+		l->cell[i][c] += WW_MAX(0, WW_MIN(x->at[i + 1], to) - WW_MAX(x->at[i], s->start_ns));
 }
 
 static void put_bar(struct ww_text *t, const struct line *l)
@@ -154,11 +166,12 @@ static void put_line(struct ww_text *t, const struct ww_path *p, const struct li
 void ww_path_bars(struct ww_text *t, const struct ww_path *p, const struct ww_path_sum *sum)
 {
 	struct lines *l = ww_xcalloc(1, sizeof(*l));
+	struct axis x = make_axis(p);
 	uint32_t last = 0;
 
 	choose_lines(t, p, sum, l);
 	for (uint32_t i = 0; i < p->nsegments; i++)
-		add_segment(p, line_of(l, &p->segments[i], &last), &p->segments[i]);
+		add_segment(p, &x, line_of(l, &p->segments[i], &last), &p->segments[i]);
 	fprintf(t->out, "\n%sWhere the path was%s\n", ww_paint_on(t, WW_P_BOLD), ww_paint_off(t, WW_P_BOLD));
 	fprintf(t->out, "        time   share   # running  = ready  D disk  T timer  N network  w other wait  ? unknown\n");
 	for (uint32_t i = 0; i < l->n; i++) {
