@@ -5,7 +5,9 @@
  * recording whatever CMD does. Without CMD any of them ends the recording. SIGUSR1 saves a snapshot.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -151,6 +153,18 @@ static void begin_pid(struct ww_session *s, int32_t pid)
 	ww_session_target_begin(s, pid, ww_dump_now_ns(), comm, cmdline);
 }
 
+/* A process that its parent has not waited for yet has ended, though it still takes signals. */
+static bool has_ended(int32_t pid)
+{
+	struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+
+	if (p.fd < 0) /* a thread that is not the main one, or a kernel before 5.3 */
+		return kill(pid, 0) && errno == ESRCH;
+	bool ended = poll(&p, 1, 0) == 1;
+	close(p.fd);
+	return ended;
+}
+
 static bool any_alive(struct ww_record_run *r, struct ww_session *s)
 {
 	bool any = false;
@@ -158,7 +172,7 @@ static bool any_alive(struct ww_record_run *r, struct ww_session *s)
 	for (uint32_t i = 0; i < r->npids; i++) {
 		if (r->pids[i] < 0)
 			continue;
-		if (kill(r->pids[i], 0) == 0 || errno != ESRCH) {
+		if (!has_ended(r->pids[i])) {
 			any = true;
 			continue;
 		}

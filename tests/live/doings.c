@@ -403,6 +403,62 @@ static void files(const char *self)
 	look("parent");
 }
 
+/* ---- attached: each thread is in a call before recording begins, and returns from it while it goes on ---- */
+
+static int at_pipe[2], at_event;
+static pthread_mutex_t at_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void *in_read(void *arg)
+{
+	char c;
+
+	say("{\"do\":\"wait\",\"tid\":%d,\"call\":\"read\",\"cause\":\"pipe\",\"kind\":\"thread\",\"by\":%d}", tid(),
+	    getpid());
+	TRY(read(at_pipe[0], &c, 1));
+	return arg;
+}
+
+static void *in_poll(void *arg)
+{
+	struct pollfd p = {at_event, POLLIN, 0};
+
+	say("{\"do\":\"wait\",\"tid\":%d,\"call\":\"poll\",\"cause\":\"eventfd\",\"kind\":\"thread\",\"by\":%d}", tid(),
+	    getpid());
+	TRY(poll(&p, 1, -1));
+	return arg;
+}
+
+static void *in_futex(void *arg)
+{
+	say("{\"do\":\"wait\",\"tid\":%d,\"call\":\"futex\",\"cause\":\"futex\",\"kind\":\"thread\",\"by\":%d}", tid(),
+	    getpid());
+	pthread_mutex_lock(&at_mutex);
+	return arg;
+}
+
+static void attached(void)
+{
+	void *(*const calls[])(void *) = {in_read, in_poll, in_futex};
+	struct timespec ts = {.tv_sec = 6};
+	pthread_t t[3];
+	uint64_t one = 1;
+
+	TRY(pipe(at_pipe));
+	at_event = TRY(eventfd(0, 0));
+	pthread_mutex_lock(&at_mutex);
+	for (int i = 0; i < 3; i++)
+		if (pthread_create(&t[i], NULL, calls[i], NULL))
+			exit(1);
+	say("{\"do\":\"wait\",\"tid\":%d,\"call\":\"clock_nanosleep\",\"cause\":\"timer\",\"kind\":\"timer\",\"by\":%d}", tid(),
+	    tid());
+	nanosleep(&ts, NULL);
+	TRY(write(at_pipe[1], "x", 1));
+	TRY(write(at_event, &one, 8));
+	pthread_mutex_unlock(&at_mutex);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -419,6 +475,8 @@ int main(int argc, char **argv)
 		locks();
 	else if (!strcmp(what, "files"))
 		files(argv[0]);
+	else if (!strcmp(what, "attached"))
+		attached();
 	else if (!strcmp(what, "files-exec"))
 		look("exec");
 	else

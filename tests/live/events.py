@@ -2,7 +2,7 @@
 """What the recorder's events say, held against what the program that caused them knows (live-doings).
 
 The events are read by babeltrace2's own bindings. TAP; exit 77 where nothing can be recorded."""
-import json, os, shutil, subprocess, sys, tempfile
+import json, os, shutil, subprocess, sys, tempfile, time
 
 BUILD = os.environ.get('WW_BUILD', 'build')
 W = os.environ.get('WHYWAIT', os.path.join(BUILD, 'whywait'))
@@ -266,6 +266,27 @@ def test_files():
                 wrong.append((s['fd'], want, kind, ino, name))
         ok(len(looks) == 40 and not wrong and not unknown, '%s: each of 40 descriptors names what the kernel says' % when,
            [('wrong', w) for w in wrong] + [('unknown', u) for u in unknown])
+
+
+# ---- attached to in the middle of calls ----
+
+def test_attached():
+    trace = os.path.join(work, 'attached')
+    p = subprocess.Popen([DOINGS, 'attached'], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    said = [json.loads(p.stdout.readline()) for _ in range(4)]
+    time.sleep(0.3)
+    r = subprocess.run([W, 'record', '-q', '-o', trace, '-p', str(p.pid)], stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=100)
+    p.communicate(timeout=20)
+    ok(r.returncode in (0, 3), 'attached: recorded', [r.stderr])
+    for s in said:
+        out = subprocess.run([W, 'report', '--json', '--tid', str(s['tid']), trace], stdout=subprocess.PIPE, timeout=60).stdout
+        waits = sorted(json.loads(out)['waits'], key=lambda w: w['start_ns'])
+        w = waits[0] if waits else {}
+        by = w.get('woken_by') or {}
+        ok(w.get('syscall') == s['call'] and w.get('cause') == s['cause'] and by.get('kind') == s['kind'] and
+           (by.get('tid') == s['by'] or s['kind'] == 'timer' and by.get('tid') is None) and w['dur_ns'] > 5e8,
+           'thread that was in %s before: waits for %s, woken by the right one' % (s['call'], s['cause']), [w])
 
 
 def main():
