@@ -229,7 +229,7 @@ void ww_trace_read_ahead(struct ww_trace *t)
 	if (t->ahead || ww_par_threads() < 2)
 		return;
 	struct ww_ahead *a = ww_xcalloc(1, sizeof(*a));
-	a->stable = t->fmt->stable;
+	a->stable = t->fmt->stable && !t->converts;
 	a->nvalues = WW_MAX(BATCH_VALUES, 2 * t->max_want);
 	for (uint32_t i = 0; i < BATCHES; i++) {
 		a->ring[i].ev = ww_xmalloc(BATCH_EVENTS * sizeof(struct ww_event));

@@ -196,6 +196,7 @@ struct ww_trace {
 	struct ww_ahead *ahead; /* ahead.c's */
 	uint32_t max_want;      /* values of one event, at most */
 	uint8_t *will_visit;    /* by class; NULL none */
+	bool converts; /* some values are made while reading: they do not stay, whatever fmt->stable says */
 };
 
 extern const struct ww_format ww_format_ctf, ww_format_tracedat, ww_format_perfdata;

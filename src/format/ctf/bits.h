@@ -61,6 +61,15 @@ static inline uint64_t ctf_bits_get(const uint8_t *base, uint64_t pos, unsigned 
 	return ctf_bits_odd(base, pos, size, be);
 }
 
+static inline uint64_t ctf_bits_reverse(uint64_t v, unsigned size)
+{
+	uint64_t r = 0;
+
+	for (unsigned i = 0; i < size; i++)
+		r |= (v >> i & 1) << (size - 1 - i);
+	return r;
+}
+
 static inline uint64_t ctf_bits_extend(uint64_t v, unsigned size)
 {
 	return size < 64 ? (uint64_t)((int64_t)(v << (64 - size)) >> (64 - size)) : v;

@@ -1,4 +1,4 @@
-/* ctf.c - CTF 1.8 behind struct ww_format: set up, merge the streams by time, answer.
+/* ctf.c - CTF 1.8 and 2 behind struct ww_format: set up, merge the streams by time, answer.
  *
  * The merge is a tree of losers: each inner node holds the stream that lost there, tree[0] the winner;
  * when the winner moves on, it plays again up its path: log2(streams) comparisons an event.
@@ -18,7 +18,7 @@ static int64_t clock_offset_ns(const struct ctf_clock *c)
 static bool is_int(const struct ctf_type *t, unsigned size, uint32_t max_align)
 {
 	return t->kind == CTF_INT && t->size == size && t->align <= max_align && !t->is_signed && t->order == CTF_LE &&
-	       t->slot == CTF_NO_SLOT;
+	       t->slot == CTF_NO_SLOT && !t->reversed;
 }
 
 /* Is it one of LTTng's two event headers? 1 compact, 2 large. */
@@ -29,7 +29,8 @@ static uint8_t fast_header(const struct ctf_type *h)
 	const struct ctf_type *id = h->fields[0].type, *v = h->fields[1].type;
 	bool large = id->size == 16;
 	uint64_t last = large ? 65535 : 31;
-	if (id->kind != CTF_ENUM || (id->size != 5 && !large) || id->order != CTF_LE || id->is_signed ||
+	const uint32_t is_id = 1u << CTF_R_EVENT_ID, is_clock = 1u << CTF_R_CLOCK;
+	if (id->kind != CTF_ENUM || id->reversed || !(id->roles & is_id) || (id->size != 5 && !large) || id->order != CTF_LE || id->is_signed ||
 	    id->align > 8 || v->kind != CTF_VARIANT || v->nfields != 2 || v->ref_slot != id->slot || v->nchoices != 2 ||
 	    v->choices[0].lo != 0 || v->choices[0].hi != last - 1 || v->choices[1].lo != last ||
 	    v->choices[1].hi != last || v->choices[0].field != 0 || v->choices[1].field != 1)
@@ -37,11 +38,11 @@ static uint8_t fast_header(const struct ctf_type *h)
 	const struct ctf_type *a = v->fields[0].type, *b = v->fields[1].type;
 	if (a->kind != CTF_STRUCT || a->nfields != 1 || b->kind != CTF_STRUCT || b->nfields != 2 || b->align > 8)
 		return 0;
-	if (!is_int(a->fields[0].type, large ? 32 : 27, large ? 8 : 1) || !a->fields[0].type->clock ||
+	if (!is_int(a->fields[0].type, large ? 32 : 27, large ? 8 : 1) || !(a->fields[0].type->roles & is_clock) ||
 	    a->align > (large ? 8u : 1u) || b->align != 8)
 		return 0;
-	if (!is_int(b->fields[0].type, 32, 8) || strcmp(b->fields[0].name, "id") || !is_int(b->fields[1].type, 64, 8) ||
-	    !b->fields[1].type->clock)
+	if (!is_int(b->fields[0].type, 32, 8) || !(b->fields[0].type->roles & is_id) || !is_int(b->fields[1].type, 64, 8) ||
+	    !(b->fields[1].type->roles & is_clock))
 		return 0;
 	return large ? 2 : 1;
 }
@@ -123,8 +124,10 @@ static void fill_info(struct ctf_reader *r, const char *path)
 	const char *name = ctf_meta_env(m, "tracer_name"), *major = ctf_meta_env(m, "tracer_major"),
 		   *minor = ctf_meta_env(m, "tracer_minor"), *patch = ctf_meta_env(m, "tracer_patchlevel");
 
+	for (size_t k = 0; k < r->subs.n; k++)
+		r->t.converts |= r->subs.v[k]->m->converts;
 	i->path = ww_arena_strdup(&r->mem, path);
-	i->format = "ctf 1.8";
+	i->format = m->version == 2 ? "ctf 2" : "ctf 1.8";
 	i->hostname = ctf_meta_env(m, "hostname");
 	i->tracer = *major ? ww_arena_printf(&r->mem, "%s %s.%s%s%s", name, major, minor, *patch ? "." : "", patch) : name;
 	i->kernel_release = ctf_meta_env(m, "kernel_release");
@@ -175,6 +178,7 @@ static void ctf_close(struct ww_trace *t)
 	}
 	for (size_t i = 0; i < r->streams.n; i++) {
 		free(r->streams.v[i]->c.slots);
+		ww_arena_release(&r->streams.v[i]->text);
 		ww_vec_free(&r->streams.v[i]->packets);
 		free(r->streams.v[i]);
 	}
@@ -532,7 +536,7 @@ static int ctf_visit(struct ww_trace *t, const struct ww_event *ev, const struct
 
 const struct ww_format ww_format_ctf = {
 	.name = "ctf",
-	.summary = "Common Trace Format 1.8 (LTTng, whywait, barectf)",
+	.summary = "Common Trace Format 1.8 and 2 (LTTng, whywait, barectf)",
 	.stable = true,
 	.probe = ctf_probe,
 	.open = ctf_open,

@@ -85,6 +85,7 @@ struct ctf_stream {
 	uint64_t event_pos;    /* bits: begin of the event at hand */
 	uint64_t body_pos;     /* bits: after its header */
 	int64_t ts_ns, last_ts_ns;
+	struct ww_arena text;  /* of the event at hand: strings converted to UTF-8 */
 	uint32_t cls;          /* of the event at hand, WW_CLS_GAP, or WW_NONE: the end */
 	struct ww_value gap[2];
 	uint64_t tail_lost;    /* to be told after the packet's last event */

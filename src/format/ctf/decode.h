@@ -10,30 +10,12 @@
 #include "format/ctf/bits.h"
 #include "format/ctf/meta.h"
 
-/* Fields of headers and packet contexts that mean something to us. */
-enum ctf_role {
-	CTF_R_NONE,
-	CTF_R_MAGIC,
-	CTF_R_UUID,
-	CTF_R_STREAM_ID,
-	CTF_R_INSTANCE_ID,
-	CTF_R_BEGIN,
-	CTF_R_END,
-	CTF_R_CONTENT,
-	CTF_R_PACKET,
-	CTF_R_SEQ,
-	CTF_R_DISCARDED,
-	CTF_R_CPU,
-	CTF_R_EVENT_ID,
-	CTF_R_CLOCK, /* size in roles_size: a partial time stamp */
-	CTF_R_N,
-};
-
 struct ctf_cursor {
 	const uint8_t *base; /* of the packet */
 	uint64_t pos, end;   /* bits */
 	uint64_t *slots;
 	struct ww_value *v;  /* wanted values, or NULL when the plan has none */
+	struct ww_arena *text; /* strings that had to be converted to UTF-8; the owner resets it */
 	uint64_t role[CTF_R_N];
 	uint32_t role_seen;  /* bits by role */
 	uint8_t role_size[CTF_R_N];
@@ -45,7 +27,26 @@ struct ctf_cursor {
 
 int ctf_decode_fail(struct ctf_cursor *c, int code, const char *why);
 
+/* ---- text.c ---- */
+/* Characters of UTF-16 or UTF-32 until the first NUL, as UTF-8 in mem. Surrogates that stand alone and numbers
+ * over U+10FFFF become U+FFFD. */
+struct ww_value ctf_text_convert(struct ww_arena *mem, uint8_t enc, const uint8_t *p, uint64_t nbytes);
+/* Bytes of the string before its NUL; UINT64_MAX: it has none in nbytes. */
+uint64_t ctf_text_length(uint8_t enc, const uint8_t *p, uint64_t nbytes);
+static inline unsigned ctf_text_unit(uint8_t enc)
+{
+	return enc == CTF_UTF8 ? 1 : enc <= CTF_UTF16BE ? 2 : 4;
+}
+
 /* ---- walk.c ---- */
+/* LEB128 at the cursor, which moves on; bits: 7 a byte. Negative when it is cut off or over 64 bits. */
+int ctf_varint_get(struct ctf_cursor *c, bool is_signed, uint64_t *ret, unsigned *ret_bits);
+/* Bits of an integer as its value: order of bits, sign, boolean. */
+uint64_t ctf_number_value(const struct ctf_type *t, uint64_t raw);
+double ctf_float_value(const struct ctf_type *t, uint64_t raw);
+/* A variant's or optional field's parts are about to be decoded, or not: who refers to one that is not must
+ * not find the last event's value. UINT64_MAX is longer than any packet and tags no option. */
+void ctf_slots_forget(const struct ctf_type *t, uint64_t *slots);
 /* Visits (vis) or skips (vis NULL) a type under a name (NULL: none). 0 or negative, with c->why. */
 int ctf_walk(struct ctf_cursor *c, const struct ctf_type *t, const char *name, const struct ww_visitor *vis,
 	     void *ctx);

@@ -1,7 +1,8 @@
-/* metadata.c - the metadata file: packets or plain text -> one TSDL text -> classes.
+/* metadata.c - the metadata file: packets or plain text -> one text -> classes.
  *
  * A metadata packet is a header of 37 bytes, text, padding; sizes are in bits, in the byte order that
- * the magic number has. source CTF 1.8.3 specification, section 7.1
+ * the magic number has. A text that begins with RS (0x1e) is CTF 2's sequence of JSON fragments, else it is
+ * TSDL. source CTF 1.8.3 specification, section 7.1; CTF2-SPEC-2.0, section 5
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +59,7 @@ static int probe_bytes(const uint8_t *p, size_t len)
 {
 	bool swap;
 
-	if (len >= 2 && p[0] == 0x1e && p[1] == '{')
+	if (len >= 2 && p[0] == 0x1e && (p[1] == '{' || p[1] == ' ' || p[1] == '\n'))
 		return 2;
 	return is_packets(p, len, &swap) || is_text(p, len) ? 1 : 0;
 }
@@ -106,8 +107,9 @@ static int unpack(struct ctf_meta *m, const uint8_t *bytes, size_t len, bool swa
 			return ww_err_set(err, WW_ECORRUPT, m->path, at, "0x%08x is not a metadata packet's magic number", magic);
 		if (compression || encryption)
 			return ww_err_set(err, WW_EUNSUPPORTED, m->path, at + 32, "compressed or encrypted metadata");
-		if (major != 1)
-			return ww_err_set(err, WW_EUNSUPPORTED, m->path, at + 35, "metadata of CTF %u.%u; 1.8 is read", major, minor);
+		if (major != 1 && major != 2)
+			return ww_err_set(err, WW_EUNSUPPORTED, m->path, at + 35, "metadata of CTF %u.%u; 1.8 and 2 are read",
+					  major, minor);
 		if (content % 8 || packet % 8 || content < META_HEADER_BYTES * 8 || content > packet)
 			return ww_err_set(err, WW_ECORRUPT, m->path, at + 24,
 					  "a metadata packet of %" PRIu64 " bits with %" PRIu64 " bits of content", packet, content);
@@ -127,6 +129,20 @@ static int unpack(struct ctf_meta *m, const uint8_t *bytes, size_t len, bool swa
 	return 0;
 }
 
+/* The default for errors whose place says no more than the code does. */
+static void add_hint(struct ww_err *err)
+{
+	static const char *const hints[] = {
+		[WW_ECORRUPT] = "the metadata was damaged, or its producer does not keep to the format; copy or record the trace again",
+		[WW_ETRUNC] = "the metadata was cut off: copy the trace again, or stop the recording before it is read",
+		[WW_ELIMIT] = "the metadata is far larger than a tracer writes; is it what it says?",
+		[WW_EUNSUPPORTED] = "convert the trace, as with `babeltrace2 --output-format=ctf`",
+	};
+
+	if (err && err->code < (int)WW_ARRAY_SIZE(hints) && hints[err->code] && !*err->hint)
+		(void)ww_err_hint(err, "%s", hints[err->code]);
+}
+
 int ctf_meta_parse(const char *path, const void *bytes, size_t len, struct ctf_meta **ret, struct ww_err *err)
 {
 	struct ctf_meta *m = ww_xcalloc(1, sizeof(*m));
@@ -143,20 +159,20 @@ int ctf_meta_parse(const char *path, const void *bytes, size_t len, struct ctf_m
 	m->text = ww_xmalloc(len + 1);
 	if (is_packets(bytes, len, &swap))
 		rc = unpack(m, bytes, len, swap, err);
-	else if (len && *(const uint8_t *)bytes == 0x1e)
-		rc = ww_err_set(err, WW_EUNSUPPORTED, path, 0, "CTF 2; only CTF 1.8 is read");
 	else
 		add_text(m, bytes, len, 0);
 	if (rc)
 		goto out;
 	m->text[m->text_len] = 0;
-	rc = ctf_tsdl_parse(m, err);
-	if (!rc && !m->has_trace)
+	m->version = m->text_len && m->text[0] == 0x1e ? 2 : 1;
+	rc = m->version == 2 ? ctf2_parse(m, err) : ctf_tsdl_parse(m, err);
+	if (!rc && m->version == 1 && !m->has_trace)
 		rc = ww_err_set(err, WW_ECORRUPT, path, ctf_meta_file_offset(m, m->text_len), "no trace block");
 	if (!rc)
 		rc = ctf_resolve(m, err);
 out:
 	if (rc) {
+		add_hint(err);
 		ctf_meta_free(m);
 		return rc;
 	}
@@ -177,6 +193,7 @@ int ctf_meta_read(const char *path, struct ctf_meta **ret, struct ww_err *err)
 	}
 	if (st.st_size > (off_t)CTF_MAX_METADATA) {
 		rc = ww_err_set(err, WW_ELIMIT, path, CTF_MAX_METADATA, "metadata of over %u MB", CTF_MAX_METADATA >> 20);
+		add_hint(err);
 		goto out;
 	}
 	buf = ww_xmalloc((size_t)st.st_size + 1);

@@ -133,6 +133,7 @@ static struct ctf_stream *stream_of(struct ctf_reader *r, const struct ctf_packe
 	s->instance = instance;
 	s->has_instance = has;
 	s->cls = WW_NONE;
+	ww_arena_init(&s->text);
 	*ww_vec_push(&r->streams) = s;
 	return s;
 }
@@ -143,7 +144,7 @@ static uint64_t resync(const struct ctf_file *f, uint64_t from)
 	uint8_t sign[20];
 	uint32_t magic = CTF_MAGIC;
 	const struct ctf_meta *m = f->sub->m;
-	size_t n = m->has_uuid ? 20 : 4;
+	size_t n = m->sign_bytes;
 
 	if (m->order == CTF_BE)
 		magic = __builtin_bswap32(magic);
@@ -151,7 +152,7 @@ static uint64_t resync(const struct ctf_file *f, uint64_t from)
 		magic = __builtin_bswap32(magic);
 	memcpy(sign, &magic, 4);
 	memcpy(sign + 4, m->uuid, 16);
-	const uint8_t *p = from < f->size ? memmem(f->map + from, f->size - from, sign, n) : NULL;
+	const uint8_t *p = n && from < f->size ? memmem(f->map + from, f->size - from, sign, n) : NULL;
 	return p ? (uint64_t)(p - f->map) : f->size;
 }
 

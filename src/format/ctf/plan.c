@@ -18,23 +18,27 @@ enum op_code {
 	OP_ALIGN, /* to n bits */
 	OP_INT,   /* at off in the segment; any bit position */
 	OP_BYTES_INT, /* the same, on a byte, 8/16/32/64 bits */
+	OP_INT_ODD,   /* the same as OP_INT, with its bits reversed, or a boolean */
+	OP_VARINT,    /* LEB128 at the cursor; n: a copy of the value before */
 	OP_FLOAT,
+	OP_WTEXT, /* n bytes of UTF-16 or UTF-32 at off in the segment */
 	OP_TEXT,  /* n characters at off in the segment */
 	OP_BLOB,  /* n bytes at off in the segment */
 	OP_COUNT, /* an array of n elements */
 	OP_STRING,
 	OP_SEQ,   /* slots[slot] elements of n bits; type says what they are */
 	OP_WALK,
-	OP_VARIANT, /* jumps[0 .. type->nfields): where each option begins */
+	OP_VARIANT, /* jumps[0 .. type->nfields): where each option begins; then where they end */
 	OP_JUMP,
 };
 
 #define NO_DST UINT16_MAX
 
 struct op {
-	uint8_t code, size, role;
+	uint8_t code, size;
 	bool is_signed, be;
 	uint16_t dst, slot;
+	uint32_t roles;
 	uint32_t off; /* bits in the segment; of OP_VARIANT and OP_JUMP: index */
 	uint64_t n;
 	const struct ctf_type *type;
@@ -131,21 +135,9 @@ static struct ctf_place place_merge(struct ctf_place a, struct ctf_place b)
 
 /* ---- which fields are wanted ---- */
 
-static uint8_t role_of(const struct compiler *k, const struct ctf_type *t, const char *name)
+static uint32_t roles_of(const struct compiler *k, const struct ctf_type *t)
 {
-	static const struct {
-		const char *name;
-		uint8_t role;
-	} roles[] = {{"magic", CTF_R_MAGIC}, {"uuid", CTF_R_UUID}, {"stream_id", CTF_R_STREAM_ID},
-		     {"stream_instance_id", CTF_R_INSTANCE_ID}, {"timestamp_begin", CTF_R_BEGIN},
-		     {"timestamp_end", CTF_R_END}, {"content_size", CTF_R_CONTENT}, {"packet_size", CTF_R_PACKET},
-		     {"packet_seq_num", CTF_R_SEQ}, {"events_discarded", CTF_R_DISCARDED}, {"cpu_id", CTF_R_CPU},
-		     {"id", CTF_R_EVENT_ID}};
-
-	for (size_t i = 0; k->roles && name && i < WW_ARRAY_SIZE(roles); i++)
-		if (!strcmp(roles[i].name, name))
-			return roles[i].role;
-	return k->roles && t->clock ? CTF_R_CLOCK : CTF_R_NONE;
+	return k->roles ? t->roles : 0;
 }
 
 static bool wants_at(const struct compiler *k, uint32_t i)
@@ -185,27 +177,45 @@ static struct op op_init(uint8_t code, const struct ctf_type *t)
 
 static void compile(struct compiler *k, const struct ctf_type *t, const char *name);
 
-static void compile_number(struct compiler *k, const struct ctf_type *t, const char *name)
+static void compile_number(struct compiler *k, const struct ctf_type *t)
 {
 	bool bytes = t->size == 8 || t->size == 16 || t->size == 32 || t->size == 64;
 	struct op o = op_init(OP_INT, t);
 
 	segment_open(k);
 	bytes &= k->place.mod % 8 == 0 && place_rem(k) % 8 == 0;
-	o.code = t->kind == CTF_FLOAT ? OP_FLOAT : bytes ? OP_BYTES_INT : OP_INT;
+	o.code = t->kind == CTF_FLOAT ? OP_FLOAT : t->reversed || t->is_bool ? OP_INT_ODD : bytes ? OP_BYTES_INT : OP_INT;
 	o.size = t->size;
 	o.be = t->order == CTF_BE;
 	o.is_signed = t->is_signed;
 	o.off = (uint32_t)k->off;
 	o.slot = t->slot;
-	o.role = t->kind == CTF_FLOAT ? CTF_R_NONE : role_of(k, t, name);
-	emit_wanted(k, &o, o.slot != CTF_NO_SLOT || o.role);
+	o.roles = t->kind == CTF_FLOAT ? 0 : roles_of(k, t);
+	emit_wanted(k, &o, o.slot != CTF_NO_SLOT || o.roles);
 	k->off += t->size;
+}
+
+/* What moves the cursor by as much as it finds there: the first of several wants moves it. */
+static void compile_moving(struct compiler *k, const struct ctf_type *t, uint8_t code)
+{
+	struct op o = op_init(code, t);
+	uint32_t first;
+
+	segment_close(k);
+	o.is_signed = t->is_signed;
+	o.slot = t->slot;
+	o.roles = roles_of(k, t);
+	o.size = 64;
+	first = (uint32_t)k->ops.n;
+	emit_wanted(k, &o, true);
+	for (size_t i = k->ops.n; i-- > first + 1;)
+		k->ops.v[i].n = 1; /* a copy of the value before */
+	k->place = (struct ctf_place){8, 0};
 }
 
 static bool is_byte(const struct ctf_type *e)
 {
-	return e->kind == CTF_INT && e->size == 8 && e->align <= 8;
+	return e->kind == CTF_INT && e->size == 8 && e->align <= 8 && !e->reversed && !e->is_bool;
 }
 
 static void compile_walk(struct compiler *k, const struct ctf_type *t)
@@ -214,13 +224,14 @@ static void compile_walk(struct compiler *k, const struct ctf_type *t)
 
 	segment_close(k);
 	*ww_vec_push(&k->ops) = o;
-	place_lose(k, t->bytewise ? 8 : 1);
+	/* Parts that begin on a byte begin on the next one, if this is none. */
+	bool on_byte = k->place.mod % 8 == 0 && k->place.rem % 8 == 0;
+	k->place = (struct ctf_place){t->bytewise && on_byte ? 8 : 1, 0};
 }
 
-static void compile_array(struct compiler *k, const struct ctf_type *t, const char *name)
+static void compile_array(struct compiler *k, const struct ctf_type *t)
 {
 	struct op o = op_init(OP_COUNT, t);
-	uint8_t role = role_of(k, t, name);
 
 	/* Offsets in a segment are 32 bits. */
 	if (!t->fixed || t->has_slot || t->bits > (1u << 28) || k->off > (1u << 28)) {
@@ -234,9 +245,9 @@ static void compile_array(struct compiler *k, const struct ctf_type *t, const ch
 	o.n = t->length;
 	o.off = (uint32_t)k->off;
 	if (is_byte(t->elem) && k->place.mod % 8 == 0 && place_rem(k) % 8 == 0)
-		o.code = t->elem->is_text ? OP_TEXT : OP_BLOB;
-	o.role = role == CTF_R_UUID && o.code == OP_BLOB && t->length == 16 ? role : CTF_R_NONE;
-	emit_wanted(k, &o, o.role != CTF_R_NONE);
+		o.code = !t->elem->is_text ? OP_BLOB : t->enc == CTF_UTF8 ? OP_TEXT : OP_WTEXT;
+	o.roles = o.code == OP_BLOB && t->length == 16 ? roles_of(k, t) & 1u << CTF_R_UUID : 0;
+	emit_wanted(k, &o, o.roles != 0);
 	k->off += t->bits;
 }
 
@@ -274,12 +285,13 @@ static void compile_variant(struct compiler *k, const struct ctf_type *t)
 	o->type = t;
 	o->off = jumps;
 	struct ctf_place begin = k->place;
-	for (uint32_t i = 0; i < t->nfields; i++)
+	for (uint32_t i = 0; i <= t->nfields; i++)
 		*ww_vec_push(&k->jumps) = 0;
 	for (uint32_t i = 0; i < t->nfields; i++) {
 		k->jumps.v[jumps + i] = (uint32_t)k->ops.n;
 		k->place = begin;
-		compile(k, t->fields[i].type, t->fields[i].name);
+		/* An optional field has its content's place in a path, not a step of its own. */
+		compile(k, t->fields[i].type, t->kind == CTF_OPTIONAL ? NULL : t->fields[i].name);
 		segment_close(k);
 		end = i ? place_merge(end, k->place) : k->place;
 		*ww_vec_push(&ends) = (uint32_t)k->ops.n;
@@ -289,7 +301,8 @@ static void compile_variant(struct compiler *k, const struct ctf_type *t)
 	for (size_t i = 0; i < ends.n; i++)
 		k->ops.v[ends.v[i]].off = here;
 	ww_vec_free(&ends);
-	k->place = t->nfields ? end : begin;
+	k->jumps.v[jumps + t->nfields] = here;
+	k->place = !t->nfields ? begin : t->kind == CTF_OPTIONAL ? place_merge(end, begin) : end;
 }
 
 static void compile(struct compiler *k, const struct ctf_type *t, const char *name)
@@ -300,7 +313,7 @@ static void compile(struct compiler *k, const struct ctf_type *t, const char *na
 		int n = snprintf(k->path + len, sizeof(k->path) - len, "%s%s", len ? "." : "", name);
 		k->path_len = WW_MIN(len + (size_t)n, sizeof(k->path) - 1);
 	}
-	if (t->kind != CTF_VARIANT)
+	if (t->kind != CTF_VARIANT && t->kind != CTF_OPTIONAL)
 		align_place(k, t->align);
 	if (k->off > (1u << 29))
 		segment_close(k);
@@ -308,29 +321,26 @@ static void compile(struct compiler *k, const struct ctf_type *t, const char *na
 	case CTF_INT:
 	case CTF_ENUM:
 	case CTF_FLOAT:
-		compile_number(k, t, name);
+		compile_number(k, t);
 		break;
-	case CTF_STRING: {
-		struct op o = op_init(OP_STRING, t);
-		segment_close(k);
-		uint32_t first = (uint32_t)k->ops.n;
-		emit_wanted(k, &o, true);
-		for (size_t i = k->ops.n; i-- > first + 1;)
-			k->ops.v[i].n = 1; /* a copy of the value before */
-		k->place = (struct ctf_place){8, 0};
+	case CTF_VARINT:
+		compile_moving(k, t, OP_VARINT);
 		break;
-	}
+	case CTF_STRING:
+		compile_moving(k, t, OP_STRING);
+		break;
 	case CTF_STRUCT:
 		for (uint32_t i = 0; i < t->nfields; i++)
 			compile(k, t->fields[i].type, t->fields[i].name);
 		break;
 	case CTF_ARRAY:
-		compile_array(k, t, name);
+		compile_array(k, t);
 		break;
 	case CTF_SEQUENCE:
 		compile_sequence(k, t);
 		break;
 	case CTF_VARIANT:
+	case CTF_OPTIONAL:
 		compile_variant(k, t);
 		break;
 	}
@@ -370,10 +380,8 @@ void ctf_plan_free(struct ctf_plan *p)
 
 /* ---- running ---- */
 
-static inline void put_int(const struct op *o, struct ctf_cursor *c, uint64_t x)
+static inline void put_int(const struct op *o, struct ctf_cursor *c, uint64_t x, unsigned bits)
 {
-	if (o->is_signed)
-		x = ctf_bits_extend(x, o->size);
 	if (o->slot != CTF_NO_SLOT)
 		c->slots[o->slot] = x;
 	if (o->dst != NO_DST) {
@@ -381,19 +389,20 @@ static inline void put_int(const struct op *o, struct ctf_cursor *c, uint64_t x)
 		c->v[o->dst].len = o->size;
 		c->v[o->dst].kind = o->is_signed ? WW_V_INT : WW_V_UINT;
 	}
-	if (o->role) {
-		c->role[o->role] = x;
-		c->role_size[o->role] = o->size;
-		c->role_seen |= 1u << o->role;
-		if (o->type->clock && o->role != CTF_R_BEGIN && o->role != CTF_R_END) {
-			c->role[CTF_R_CLOCK] = x;
-			c->role_size[CTF_R_CLOCK] = o->size;
-			c->role_seen |= 1u << CTF_R_CLOCK;
-		}
+	for (uint32_t left = o->roles; left; left &= left - 1) {
+		unsigned role = (unsigned)__builtin_ctz(left);
+		c->role[role] = x;
+		c->role_size[role] = (uint8_t)bits;
+		c->role_seen |= 1u << role;
 	}
 }
 
-static void put_ptr(const struct op *o, struct ctf_cursor *c, const void *p, uint64_t len, uint8_t kind)
+static inline uint64_t extend(const struct op *o, uint64_t x)
+{
+	return o->is_signed ? ctf_bits_extend(x, o->size) : x;
+}
+
+static inline void put_ptr(const struct op *o, struct ctf_cursor *c, const void *p, uint64_t len, uint8_t kind)
 {
 	if (o->dst == NO_DST)
 		return;
@@ -404,17 +413,31 @@ static void put_ptr(const struct op *o, struct ctf_cursor *c, const void *p, uin
 
 static void run_float(const struct op *o, struct ctf_cursor *c, uint64_t seg)
 {
-	uint64_t x = ctf_bits_get(c->base, seg + o->off, o->size, o->be);
-	uint32_t u = (uint32_t)x;
-	float f;
-	double d;
-
 	if (o->dst == NO_DST)
 		return;
-	memcpy(&f, &u, 4);
-	memcpy(&d, &x, 8);
-	c->v[o->dst].f = o->size == 32 ? (double)f : d;
+	c->v[o->dst].f = ctf_float_value(o->type, ctf_bits_get(c->base, seg + o->off, o->size, o->be));
 	c->v[o->dst].kind = WW_V_FLOAT;
+}
+
+static void put_converted(const struct op *o, struct ctf_cursor *c, const uint8_t *p, uint64_t nbytes)
+{
+	if (o->dst != NO_DST)
+		c->v[o->dst] = ctf_text_convert(c->text, o->type->enc, p, nbytes);
+}
+
+static int run_varint(const struct op *o, struct ctf_cursor *c)
+{
+	uint64_t x;
+	unsigned bits;
+
+	if (o->n) {
+		c->v[o->dst] = c->v[o[-1].dst];
+		return 0;
+	}
+	if (ctf_varint_get(c, o->is_signed, &x, &bits))
+		return c->rc;
+	put_int(o, c, x, WW_MIN(bits, 64));
+	return 0;
 }
 
 static int run_sequence(const struct op *o, struct ctf_cursor *c)
@@ -430,7 +453,9 @@ static int run_sequence(const struct op *o, struct ctf_cursor *c)
 		c->pos += bits;
 	else if (bytes)
 		p -= n; /* a second want of the same sequence */
-	if (bytes)
+	if (bytes && o->type->enc != CTF_UTF8)
+		put_converted(o, c, p, n);
+	else if (bytes)
 		put_ptr(o, c, p, e->is_text ? strnlen((const char *)p, n) : n, e->is_text ? WW_V_STR : WW_V_BYTES);
 	else
 		put_ptr(o, c, NULL, n, WW_V_ARRAY);
@@ -443,11 +468,15 @@ static int run_string(const struct op *o, const struct op *prev, struct ctf_curs
 		c->v[o->dst] = c->v[prev->dst];
 		return 0;
 	}
-	const uint8_t *p = c->base + c->pos / 8, *e = memchr(p, 0, (c->end - c->pos) / 8);
-	if (!e)
+	const uint8_t *p = c->base + c->pos / 8;
+	uint64_t n = ctf_text_length(o->type->enc, p, (c->end - c->pos) / 8);
+	if (n == UINT64_MAX)
 		return ctf_decode_fail(c, WW_ETRUNC, "a string has no end in its packet");
-	put_ptr(o, c, p, (uint64_t)(e - p), WW_V_STR);
-	c->pos += ((uint64_t)(e - p) + 1) * 8;
+	if (o->type->enc == CTF_UTF8)
+		put_ptr(o, c, p, n, WW_V_STR);
+	else
+		put_converted(o, c, p, n);
+	c->pos += (n + ctf_text_unit(o->type->enc)) * 8;
 	return 0;
 }
 
@@ -476,10 +505,17 @@ int ctf_plan_run(const struct ctf_plan *p, struct ctf_cursor *c)
 			c->pos = pos;
 			break;
 		case OP_BYTES_INT:
-			put_int(o, c, ctf_bits_bytes(c->base + ((seg + o->off) >> 3), o->size, o->be));
+			put_int(o, c, extend(o, ctf_bits_bytes(c->base + ((seg + o->off) >> 3), o->size, o->be)), o->size);
 			break;
 		case OP_INT:
-			put_int(o, c, ctf_bits_get(c->base, seg + o->off, o->size, o->be));
+			put_int(o, c, extend(o, ctf_bits_get(c->base, seg + o->off, o->size, o->be)), o->size);
+			break;
+		case OP_INT_ODD:
+			put_int(o, c, ctf_number_value(o->type, ctf_bits_get(c->base, seg + o->off, o->size, o->be)), o->size);
+			break;
+		case OP_VARINT:
+			if (WW_UNLIKELY(run_varint(o, c)))
+				return c->rc;
 			break;
 		case OP_FLOAT:
 			run_float(o, c, seg);
@@ -489,10 +525,13 @@ int ctf_plan_run(const struct ctf_plan *p, struct ctf_cursor *c)
 			put_ptr(o, c, s, strnlen(s, o->n), WW_V_STR);
 			break;
 		}
+		case OP_WTEXT:
+			put_converted(o, c, c->base + (seg + o->off) / 8, o->n);
+			break;
 		case OP_BLOB:
-			if (o->role) {
-				c->role[o->role] = (seg + o->off) / 8;
-				c->role_seen |= 1u << o->role;
+			if (o->roles) {
+				c->role[CTF_R_UUID] = (seg + o->off) / 8;
+				c->role_seen |= 1u << CTF_R_UUID;
 			}
 			put_ptr(o, c, c->base + (seg + o->off) / 8, o->n, WW_V_BYTES);
 			break;
@@ -513,6 +552,10 @@ int ctf_plan_run(const struct ctf_plan *p, struct ctf_cursor *c)
 			break;
 		case OP_VARIANT:
 			option = ctf_variant_choice(o->type, c->slots[o->slot]);
+			if (o->type->has_slot)
+				ctf_slots_forget(o->type, c->slots);
+			if (option < 0 && o->type->kind == CTF_OPTIONAL)
+				option = 1;
 			if (WW_UNLIKELY(option < 0))
 				return ctf_decode_fail(c, WW_ECORRUPT, "a variant's tag names none of its options");
 			o = p->ops + p->jumps[o->off + option] - 1;

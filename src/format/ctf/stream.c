@@ -44,7 +44,7 @@ static bool load_packet(struct ctf_stream *s)
 	s->sub = f->sub;
 	s->sc = &f->sub->sclasses[pk->sclass];
 	s->c = (struct ctf_cursor){.base = f->map + pk->off, .end = pk->content_bits, .slots = slots,
-				   .v = s->r->values, .budget = pk->content_bits * 4 + (1u << 16)};
+				   .v = s->r->values, .text = &s->text, .budget = pk->content_bits * 4 + (1u << 16)};
 	/* These ran before, over the same bytes: they cannot fail. */
 	if (s->sub->header)
 		(void)ctf_plan_run(s->sub->header, &s->c);
@@ -54,6 +54,8 @@ static bool load_packet(struct ctf_stream *s)
 	s->c.pos = pk->body_bits;
 	if (pk->has_begin)
 		s->clock = pk->begin;
+	else if (s->sub->m->version == 2)
+		s->clock = 0; /* so says CTF2-SPEC-2.0, section 6.1; CTF 1.8 is silent and goes on counting */
 	s->tail_lost = lost_in(prev, pk);
 	if (prev && prev->has_seq && pk->has_seq && pk->seq != prev->seq + 1)
 		s->gap_due = true; /* whole packets are missing */
@@ -241,6 +243,8 @@ bool ctf_stream_decode(struct ctf_stream *s)
 	if (WW_UNLIKELY(!k->plan))
 		class_compile(k);
 	s->c.v = s->r->values;
+	if (WW_UNLIKELY(s->text.used_bytes))
+		ww_arena_reset(&s->text);
 	if (WW_UNLIKELY(ctf_plan_run(k->plan, &s->c))) {
 		packet_damaged(s);
 		return false;

@@ -100,7 +100,7 @@ static void block_clock(struct tsdl *p)
 	struct ctf_clock *c = WW_ARENA_NEW(&p->m->mem, struct ctf_clock);
 	struct statement s;
 
-	c->name = c->uuid = "";
+	c->name = c->uuid = c->id = "";
 	c->freq_hz = 1000000000;
 	while (statement(p, &s)) {
 		if (!strcmp(s.key, "name"))
@@ -126,6 +126,8 @@ static void block_stream(struct tsdl *p)
 	struct ctf_stream_class *c = WW_ARENA_NEW(&p->m->mem, struct ctf_stream_class);
 	struct statement s;
 
+	if (p->m->streams.n >= CTF_MAX_STREAMS)
+		tsdl_fail(p, WW_ELIMIT, "over %u stream blocks", CTF_MAX_STREAMS);
 	while (statement(p, &s)) {
 		if (s.type)
 			need_struct(p, &s);
@@ -149,6 +151,7 @@ static void block_event(struct tsdl *p)
 	struct statement s;
 
 	e->pub.name = "";
+	e->off = (uint32_t)p->tok.off;
 	if (p->m->events.n >= CTF_MAX_CLASSES)
 		tsdl_fail(p, WW_ELIMIT, "over %u event classes", CTF_MAX_CLASSES);
 	while (statement(p, &s)) {

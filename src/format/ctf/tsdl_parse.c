@@ -7,35 +7,18 @@
 
 struct ctf_type *tsdl_new_type(struct tsdl *p, enum ctf_kind kind)
 {
-	if (++p->m->nnodes > CTF_MAX_NODES)
+	if (p->m->nnodes >= CTF_MAX_NODES)
 		tsdl_fail(p, WW_ELIMIT, "over %u types", CTF_MAX_NODES);
-	struct ctf_type *t = WW_ARENA_NEW(&p->m->mem, struct ctf_type);
-	t->kind = kind;
-	t->order = CTF_NATIVE;
-	t->align = 1;
-	t->base = 10;
-	t->slot = t->ref_slot = CTF_NO_SLOT;
-	t->depth = 1;
-	return t;
+	return ctf_type_new(p->m, kind, p->tok.off);
 }
 
 static struct ctf_type *type_copy(struct tsdl *p, const struct ctf_type *t)
 {
 	if (p->failed || !t)
 		return NULL;
-	struct ctf_type *c = tsdl_new_type(p, t->kind);
-	*c = *t;
-	if (p->failed)
-		return NULL;
-	if (t->elem)
-		c->elem = type_copy(p, t->elem);
-	if (t->nfields) {
-		c->fields = WW_ARENA_ARRAY(&p->m->mem, struct ctf_field, t->nfields);
-		for (uint32_t i = 0; i < t->nfields; i++) {
-			c->fields[i] = t->fields[i];
-			c->fields[i].type = type_copy(p, t->fields[i].type);
-		}
-	}
+	struct ctf_type *c = ctf_type_copy(p->m, t);
+	if (!c)
+		tsdl_fail(p, WW_ELIMIT, "over %u types", CTF_MAX_NODES);
 	return c;
 }
 

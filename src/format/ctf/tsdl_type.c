@@ -125,11 +125,11 @@ struct ctf_type *tsdl_float(struct tsdl *p)
 		else if (!strcmp(key, "byte_order"))
 			t->order = value_order(p, &v);
 	}
-	if (!p->failed && !(exp == 8 && mant == 24) && !(exp == 11 && mant == 53))
-		tsdl_fail(p, WW_EUNSUPPORTED, "a float of %" PRIu64 " + %" PRIu64 " bits; 8 + 24 and 11 + 53 are read",
-			  exp, mant);
+	if (!p->failed && !(exp == 5 && mant == 11) && !(exp == 8 && mant == 24) && !(exp == 11 && mant == 53))
+		tsdl_fail(p, WW_EUNSUPPORTED,
+			  "a float of %" PRIu64 " + %" PRIu64 " bits; 5 + 11, 8 + 24 and 11 + 53 are read", exp, mant);
 	tsdl_expect(p, '}');
-	t->size = exp == 8 ? 32 : 64;
+	t->size = exp == 5 ? 16 : exp == 8 ? 32 : 64;
 	return t;
 }
 
