@@ -26,6 +26,7 @@ struct ctf_class {
 	const struct ctf_event_class *ev;
 	struct ctf_sclass *sc;
 	struct ctf_plan *plan; /* contexts and payload; NULL until the first event */
+	uint64_t fixed_bits;   /* ctf_plan_fixed_bits */
 	struct ctf_want *wants;
 	uint32_t nwants;
 	bool ignored;

@@ -76,5 +76,7 @@ struct ctf_plan *ctf_plan_new(const struct ctf_type *const *types, const bool *c
 			      const struct ctf_want *wants, uint32_t nwants, bool roles, struct ctf_place *place);
 void ctf_plan_free(struct ctf_plan *p);
 int ctf_plan_run(const struct ctf_plan *p, struct ctf_cursor *c);
+/* Where the plan only moves the cursor, and always as far: how many bits; else UINT64_MAX. */
+uint64_t ctf_plan_fixed_bits(const struct ctf_plan *p);
 
 #endif

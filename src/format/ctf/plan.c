@@ -18,6 +18,14 @@ enum op_code {
 	OP_ALIGN, /* to n bits */
 	OP_INT,   /* at off in the segment; any bit position */
 	OP_BYTES_INT, /* the same, on a byte, 8/16/32/64 bits */
+	OP_U8,    /* the same, little endian and for nothing but a value */
+	OP_U16,
+	OP_U32,
+	OP_U64,
+	OP_I8,
+	OP_I16,
+	OP_I32,
+	OP_I64,
 	OP_INT_ODD,   /* the same as OP_INT, with its bits reversed, or a boolean */
 	OP_VARINT,    /* LEB128 at the cursor; n: a copy of the value before */
 	OP_FLOAT,
@@ -47,7 +55,8 @@ struct op {
 struct ctf_plan {
 	struct op *ops;
 	uint32_t *jumps;
-	uint32_t nvalues; /* to be set to WW_V_NONE first */
+	uint16_t *none;   /* values to be set to WW_V_NONE first: that not every event sets */
+	uint32_t nnone;
 	bool roles;
 };
 
@@ -153,6 +162,16 @@ static bool any_want(const struct compiler *k)
 	return false;
 }
 
+/* The op for an integer that is only a value, where there is a short one. */
+static uint8_t value_code(const struct op *o)
+{
+	const uint8_t first = o->is_signed ? OP_I8 : OP_U8;
+
+	if (o->code != OP_BYTES_INT || (o->be && o->size > 8) || o->slot != CTF_NO_SLOT || o->roles)
+		return o->code;
+	return (uint8_t)(first + (o->size == 8 ? 0 : o->size == 16 ? 1 : o->size == 32 ? 2 : 3));
+}
+
 /* Emits `proto` once for each want of the current path, or once when it is needed in any case. */
 static void emit_wanted(struct compiler *k, const struct op *proto, bool anyway)
 {
@@ -162,6 +181,7 @@ static void emit_wanted(struct compiler *k, const struct op *proto, bool anyway)
 		struct op *o = ww_vec_push(&k->ops);
 		*o = *proto;
 		o->dst = (uint16_t)i;
+		o->code = value_code(o);
 		anyway = false;
 	}
 	if (anyway)
@@ -348,6 +368,23 @@ static void compile(struct compiler *k, const struct ctf_type *t, const char *na
 	k->path[len] = 0;
 }
 
+/* Without a variant every op runs at every event, so only what no op sets needs to be reset. */
+static void find_none(const struct compiler *k, struct ctf_plan *p)
+{
+	bool *set = ww_xcalloc(k->nwants + 1, sizeof(*set)), branches = false;
+
+	for (size_t i = 0; i < k->ops.n; i++) {
+		branches |= k->ops.v[i].code == OP_VARIANT;
+		if (k->ops.v[i].dst != NO_DST)
+			set[k->ops.v[i].dst] = true;
+	}
+	p->none = ww_xmalloc((k->nwants + 1) * sizeof(*p->none));
+	for (uint32_t i = 0; i < k->nwants; i++)
+		if (branches || !set[i])
+			p->none[p->nnone++] = (uint16_t)i;
+	free(set);
+}
+
 struct ctf_plan *ctf_plan_new(const struct ctf_type *const *types, const bool *ctxs, uint32_t ntypes,
 			      const struct ctf_want *wants, uint32_t nwants, bool roles, struct ctf_place *place)
 {
@@ -364,7 +401,7 @@ struct ctf_plan *ctf_plan_new(const struct ctf_type *const *types, const bool *c
 	*place = k.place;
 	p->ops = k.ops.v;
 	p->jumps = k.jumps.v;
-	p->nvalues = nwants;
+	find_none(&k, p);
 	p->roles = roles;
 	return p;
 }
@@ -375,7 +412,15 @@ void ctf_plan_free(struct ctf_plan *p)
 		return;
 	free(p->ops);
 	free(p->jumps);
+	free(p->none);
 	free(p);
+}
+
+uint64_t ctf_plan_fixed_bits(const struct ctf_plan *p)
+{
+	if (p->ops[0].code == OP_END && !p->nnone)
+		return 0;
+	return p->ops[0].code == OP_SEG && p->ops[1].code == OP_END && !p->nnone ? p->ops[0].n : UINT64_MAX;
 }
 
 /* ---- running ---- */
@@ -480,14 +525,23 @@ static int run_string(const struct op *o, const struct op *prev, struct ctf_curs
 	return 0;
 }
 
+/* An integer of the host's byte order as a value; ends its case. */
+#define PUT(type, member, value_kind)                                                           \
+	{                                                                                       \
+		type x;                                                                         \
+		memcpy(&x, c->base + ((seg + o->off) >> 3), sizeof(x));                         \
+		c->v[o->dst] = (struct ww_value){.member = x, .len = sizeof(x) * 8, .kind = value_kind}; \
+	}                                                                                       \
+	break
+
 int ctf_plan_run(const struct ctf_plan *p, struct ctf_cursor *c)
 {
 	const struct op *o = p->ops;
 	uint64_t seg = c->pos, pos;
 	int64_t option;
 
-	for (uint32_t i = 0; i < p->nvalues; i++)
-		c->v[i].kind = WW_V_NONE;
+	for (uint32_t i = 0; i < p->nnone; i++)
+		c->v[p->none[i]].kind = WW_V_NONE;
 	for (;; o++) {
 		switch (o->code) {
 		case OP_END:
@@ -507,6 +561,14 @@ int ctf_plan_run(const struct ctf_plan *p, struct ctf_cursor *c)
 		case OP_BYTES_INT:
 			put_int(o, c, extend(o, ctf_bits_bytes(c->base + ((seg + o->off) >> 3), o->size, o->be)), o->size);
 			break;
+		case OP_U8: PUT(uint8_t, u, WW_V_UINT);
+		case OP_U16: PUT(uint16_t, u, WW_V_UINT);
+		case OP_U32: PUT(uint32_t, u, WW_V_UINT);
+		case OP_U64: PUT(uint64_t, u, WW_V_UINT);
+		case OP_I8: PUT(int8_t, i, WW_V_INT);
+		case OP_I16: PUT(int16_t, i, WW_V_INT);
+		case OP_I32: PUT(int32_t, i, WW_V_INT);
+		case OP_I64: PUT(int64_t, i, WW_V_INT);
 		case OP_INT:
 			put_int(o, c, extend(o, ctf_bits_get(c->base, seg + o->off, o->size, o->be)), o->size);
 			break;

@@ -223,6 +223,7 @@ static void class_compile(struct ctf_class *k)
 	struct ctf_place place = k->sc->after_header;
 
 	k->plan = ctf_plan_new(types, in_context, 3, k->wants, k->nwants, false, &place);
+	k->fixed_bits = ctf_plan_fixed_bits(k->plan);
 }
 
 void ctf_stream_rewind(struct ctf_stream *s)
@@ -242,10 +243,11 @@ bool ctf_stream_decode(struct ctf_stream *s)
 
 	if (WW_UNLIKELY(!k->plan))
 		class_compile(k);
-	s->c.v = s->r->values;
 	if (WW_UNLIKELY(s->text.used_bytes))
 		ww_arena_reset(&s->text);
-	if (WW_UNLIKELY(ctf_plan_run(k->plan, &s->c))) {
+	if (WW_LIKELY(k->fixed_bits <= s->c.end - s->c.pos)) {
+		s->c.pos += k->fixed_bits;
+	} else if (WW_UNLIKELY(ctf_plan_run(k->plan, &s->c))) {
 		packet_damaged(s);
 		return false;
 	}
