@@ -265,7 +265,7 @@ static void handle(struct ww_model *m, const struct ww_event *ev)
 
 static void release(struct ww_model *m)
 {
-	struct ww_u64map *maps[] = {&m->by_tid, &m->by_pid, &m->files, &m->irqs, &m->devices,
+	struct ww_u64map *maps[] = {&m->by_pid, &m->files, &m->irqs, &m->devices,
 				    &m->block_open, &m->timer_open, &m->skb_sent, &m->flow_sent,
 				    &m->sock_ino, &m->work_open, &m->epoll, &m->fd_tables,
 				    &m->files_by_name, &m->sock_addr};
@@ -282,6 +282,7 @@ static void release(struct ww_model *m)
 	ww_vec_free(&m->thr);
 	ww_vec_free(&m->proc);
 	free(m->bound);
+	free(m->by_tid);
 	ww_arena_release(&m->mem);
 }
 
@@ -317,6 +318,7 @@ int ww_model_run(struct ww_trace *trace, const struct ww_model_opts *opts, struc
 
 	ww_arena_init(&m.mem);
 	m.bound = ww_xcalloc((size_t)ncls + 1, sizeof(*m.bound));
+	m.by_tid = ww_xcalloc((size_t)WW_MAX_TID + 1, sizeof(*m.by_tid)); /* pages that are not used cost nothing */
 	m.last_gap_end = INT64_MIN;
 	m.now = INT64_MIN;
 	describe_host(&m);

@@ -21,6 +21,7 @@
 #include "model/sysinfo.h"
 #include "model/vocab.h"
 
+#define WW_KNOWN_CALLS 512
 #define WW_MAX_CPUS   4096
 #define WW_MAX_NEST   8
 #define WW_MAX_FD     65536
@@ -150,7 +151,8 @@ struct ww_model {
 	WW_VEC(struct ww_cpu) cpus;
 	WW_VEC(struct ww_thr *) thr; /* each stays where it is */
 	WW_VEC(struct ww_proc *) proc;
-	struct ww_u64map by_tid, by_pid, files, irqs, devices;
+	uint32_t *by_tid; /* thread index + 1 of the last thread of that number; 0 none; WW_MAX_TID + 1 of them */
+	struct ww_u64map by_pid, files, irqs, devices;
 	struct ww_u64map block_open;  /* (dev, sector) -> block_io row */
 	struct ww_u64map timer_open;  /* address -> index in armed */
 	WW_VEC(struct ww_armed) armed;
@@ -173,6 +175,10 @@ struct ww_model {
 	int64_t begin;
 	bool begun;
 	enum ww_abi abi;
+	struct ww_call_known { /* what by_number found */
+		const struct ww_sysinfo *sc; /* NULL: not asked yet */
+		uint32_t name;
+	} calls[WW_ABI_N][WW_KNOWN_CALLS];
 	int64_t last_gap_end;
 	uint32_t soft_names[16];
 };

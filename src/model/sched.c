@@ -358,10 +358,10 @@ static struct ww_thr *take_over(struct ww_model *m, struct ww_thr *t, int32_t ti
 
 	if (leader && leader != t)
 		ww_thr_end(m, leader, m->now);
-	ww_u64map_del(&m->by_tid, (uint32_t)t->tid);
+	m->by_tid[t->tid] = 0;
 	t->tid = tid; /* the old number is free */
 	m->f->thread.tid[t->index] = tid;
-	ww_u64map_put(&m->by_tid, (uint32_t)tid, t->index);
+	m->by_tid[tid] = t->index + 1;
 	return t;
 }
 

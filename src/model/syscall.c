@@ -123,10 +123,16 @@ void ww_on_sys_exit(struct ww_model *m, const struct ww_event *ev)
 /* ---- by number ---- */
 static const struct ww_sysinfo *by_number(struct ww_model *m, enum ww_abi abi, int64_t nr, uint32_t *ret_name)
 {
-	const char *name = ww_syscall_name(abi, nr);
+	struct ww_call_known one = {0}, *k = nr >= 0 && nr < WW_KNOWN_CALLS ? &m->calls[abi][nr] : &one;
 
-	*ret_name = name ? ww_intern(m, name) : 0;
-	return ww_sysinfo_find(name ? name : "");
+	if (WW_UNLIKELY(!k->sc)) {
+		const char *name = ww_syscall_name(abi, nr);
+
+		k->name = name ? ww_intern(m, name) : 0;
+		k->sc = ww_sysinfo_find(name ? name : "");
+	}
+	*ret_name = k->name;
+	return k->sc;
 }
 
 static void set_args(struct ww_thr *t, const struct ww_sysinfo *sc, const int64_t *args, uint32_t n)

@@ -41,22 +41,22 @@ struct ww_thr *ww_thr_new(struct ww_model *m, int32_t tid, int64_t start)
 				       .fault = WW_NONE, .wakeup = WW_NONE, .file = WW_NONE, .other = WW_NONE};
 	*ww_vec_push(&m->thr) = t;
 	if (tid)
-		ww_u64map_put(&m->by_tid, (uint32_t)tid, t->index);
+		m->by_tid[tid] = t->index + 1;
 	return t;
 }
 
 struct ww_thr *ww_thr_find(struct ww_model *m, int64_t tid)
 {
-	uint64_t *i = tid > 0 && tid <= WW_MAX_TID ? ww_u64map_find(&m->by_tid, (uint64_t)tid) : NULL;
+	struct ww_thr *t = ww_thr_last(m, tid);
 
-	return i && !m->thr.v[*i]->dead ? m->thr.v[*i] : NULL;
+	return t && !t->dead ? t : NULL;
 }
 
 struct ww_thr *ww_thr_last(struct ww_model *m, int64_t tid)
 {
-	uint64_t *i = tid > 0 && tid <= WW_MAX_TID ? ww_u64map_find(&m->by_tid, (uint64_t)tid) : NULL;
+	uint32_t i = tid > 0 && tid <= WW_MAX_TID ? m->by_tid[tid] : 0;
 
-	return i ? m->thr.v[*i] : NULL;
+	return i ? m->thr.v[i - 1] : NULL;
 }
 
 struct ww_thr *ww_thr_get(struct ww_model *m, int64_t tid)
