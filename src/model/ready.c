@@ -48,6 +48,7 @@ struct ready_ctx {
 	uint64_t data; /* epoll_data */
 	bool has_data, inside;
 	uint32_t depth, inside_depth;
+	uint32_t set_depth, set_bytes; /* within one of select's sets, and how much of it was seen */
 };
 
 static void ready_begin(void *ctx, const char *name, bool array)
@@ -58,6 +59,9 @@ static void ready_begin(void *ctx, const char *name, bool array)
 	if (array && name && !strcmp(name, "fds")) {
 		c->inside = true;
 		c->inside_depth = c->depth;
+	} else if (array && name && strlen(name) > 3 && !strcmp(name + strlen(name) - 3, "fds")) {
+		c->set_depth = c->depth; /* readfds, writefds, exceptfds */
+		c->set_bytes = 0;
 	}
 }
 
@@ -67,15 +71,9 @@ static void ready_end(void *ctx)
 
 	if (c->inside && c->depth == c->inside_depth)
 		c->inside = false;
+	if (c->depth == c->set_depth)
+		c->set_depth = 0;
 	c->depth--;
-}
-
-static int64_t first_bit(const struct ww_value *v)
-{
-	for (uint32_t i = 0; i < v->len; i++)
-		if (v->p[i])
-			return (int64_t)i * 8 + __builtin_ctz((uint8_t)v->p[i]);
-	return -1;
 }
 
 static void ready_value(void *ctx, const char *name, const struct ww_value *v, const char *label, int base)
@@ -83,6 +81,12 @@ static void ready_value(void *ctx, const char *name, const struct ww_value *v, c
 	struct ready_ctx *c = ctx;
 
 	(void)label, (void)base;
+	if (c->set_depth) {
+		if (c->fd < 0 && v->u & 255)
+			c->fd = (int64_t)c->set_bytes * 8 + __builtin_ctz((uint8_t)v->u);
+		c->set_bytes++;
+		return;
+	}
 	if (!name)
 		return;
 	if (c->inside && !strcmp(name, "u64") && !c->has_data) {
@@ -92,9 +96,6 @@ static void ready_value(void *ctx, const char *name, const struct ww_value *v, c
 		c->seen_fd = v->i;
 	} else if (c->inside && !strcmp(name, "raw_events") && c->fd < 0 && v->u) {
 		c->fd = c->seen_fd; /* entries that say nothing fill the list up */
-	} else if (v->kind == WW_V_BYTES && c->fd < 0 && strlen(name) > 3 &&
-		   !strcmp(name + strlen(name) - 3, "fds")) {
-		c->fd = first_bit(v); /* select's readfds, writefds, exceptfds */
 	}
 }
 

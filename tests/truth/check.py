@@ -247,6 +247,20 @@ class Scenario:
             self.fail('want %s, said %s' % (s['state'], rep.states))
         self.add(known, ns, wrong, rep.states.get('unknown', 0))
 
+    def share(self, s, whywait, trace, offset):
+        """The kernel says that between start and end the thread was in a state for ns, all together; the trace may
+        see its ends late, by `late` in sum."""
+        rep = Report(whywait, trace, s['tid'], (s['start'], s['end']), offset)
+        ns = rep.states.get(s['state'], 0)
+        self.notes.append('%s %.2f/%.2f ms' % (s['state'], ns / 1e6, s['ns'] / 1e6))
+        wrong = max(0, ns - s['ns'] - s['late'])
+        slack = (1 - RIGHT) * s['ns'] + BOOKS_NS
+        if not -slack <= ns - s['ns'] <= slack + s['late']:
+            self.fail('%s: kernel %.3f ms, said %s' % (s['state'], s['ns'] / 1e6, rep.states))
+        else:
+            wrong = 0
+        self.add(s['ns'], min(ns, s['ns']), wrong, rep.states.get('unknown', 0))
+
     # ---- the whole ----
 
     def run(self, whywait, prog, seed, workdir):
@@ -297,6 +311,8 @@ class Scenario:
                 self.books(l, whywait, trace, offset, raw, threads)
             elif l['t'] == 'state':
                 self.state(l, whywait, trace, offset, raw)
+            elif l['t'] == 'share':
+                self.share(l, whywait, trace, offset)
         for p in path_agrees.disagreements(whywait, trace, self.lines, offset, raw):
             self.fail(p)
         if self.right < self.known * RIGHT - EDGE_NS * self.n:
