@@ -1,0 +1,210 @@
+"""What the oracles with lttng-analyses (Debian's python3-lttnganalyses 0.6.1) share.
+
+Its analyses are other people's reading of LTTng's kernel traces; compare() holds whywait's answers about
+one trace against theirs: CPU time and time from wakeup to running of every thread, system calls by name of
+every thread, hard interrupts by number. It knows no irq_softirq_* (LTTng 2.8 and later), so softirqs are
+not compared.
+
+The package dies on every state dump of LTTng 2.9 and later, because lttng_statedump_file_descriptor has no
+`pid` any more. Run as a program, this file starts one of its commands with that one handler left out:
+
+  lttng_oracle.py lttng-cputop-mi TRACE..."""
+import importlib.metadata, json, os, shutil, subprocess, sys, tempfile
+
+ON_CPU = ('running', 'running-user', 'running-kernel', 'interrupted', 'stolen')
+SHARE = 0.01            # of the CPU time that may differ
+ROUND_NS = 2            # theirs is a share of the trace, in double precision
+
+
+def start_command(name):
+    from lttnganalyses.linuxautomaton import statedump
+    statedump.StatedumpStateProvider._process_lttng_statedump_file_descriptor = lambda self, event: None
+    for e in importlib.metadata.distribution('lttnganalyses').entry_points:
+        if e.group == 'console_scripts' and e.name == name:
+            return e.load()()
+    return 'no command ' + name
+
+
+def installed():
+    try:
+        importlib.metadata.distribution('lttnganalyses')
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return bool(shutil.which('babeltrace'))
+
+
+class Theirs:
+    """cpu {tid: ns}, ready {tid: ns from the wakeup to the CPU}, calls {tid: {name: n}}, irqs {number: n}"""
+
+    def __init__(self, trace):
+        self.trace = trace
+        self.cpu = self.cpu_times()
+        self.ready, self.calls, self.irqs = {}, {}, {}
+        for r in self.ask('schedlog', '--limit', '1000000000')[0]['data']:
+            self.ready[r[5]['tid']] = self.ready.get(r[5]['tid'], 0) + r[2]['value']
+        for table in self.ask('syscallstats'):
+            title = table['class'].get('title', '') if isinstance(table['class'], dict) else ''
+            if 'TID: ' in title:
+                tid = int(title.rsplit('TID: ', 1)[1].rstrip(')]'))
+                self.calls[tid] = {r[0]['name']: r[1]['value'] for r in table['data']}
+        for table in self.ask('irqstats'):
+            for r in table['data']:
+                if r[0]['hard']:
+                    self.irqs[r[0]['nr']] = r[1]['value']
+
+    def cpu_times(self, *options):
+        top = self.ask('cputop', '--limit', '1000000', *options)[0]
+        dur = top['time-range']['end']['value'] - top['time-range']['begin']['value']
+        return {r[0]['tid']: r[3]['value'] * dur for r in top['data'] if r[0]['tid']}
+
+    def ask(self, name, *options):
+        # Not only the time in which all streams have events: a CPU's first event may be late.
+        p = subprocess.run(['/usr/bin/python3', __file__, 'lttng-%s-mi' % name, '--no-intersection', self.trace,
+                            *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=250)
+        if p.returncode:
+            raise RuntimeError('lttng-%s: exit %d: %s' % (name, p.returncode, (p.stdout + p.stderr).decode(errors='replace')[-300:]))
+        return json.loads(p.stdout)['results']
+
+
+class Ours:
+    def __init__(self, whywait, trace):
+        self.whywait, self.trace = whywait, trace
+        self.hidden = set()     # threads at a switch that the kernel told nobody of
+        self.early = {}         # tid: ready time that lttng-analyses does not count, see below
+        self.irqs = {}
+        self.follow(self.events('sched_*'), self.ask('info')['end_ns'])
+        handler = {}
+        for e in self.events('irq_handler_*'):
+            irq = e['fields']['irq']
+            if e['name'] == 'irq_handler_entry':
+                handler[e['cpu']] = irq
+            elif handler.pop(e['cpu'], None) == irq:
+                self.irqs[irq] = self.irqs.get(irq, 0) + 1
+
+    def follow(self, events, end_ns):
+        """lttng-schedlog begins with the first wakeup that finds the thread on no CPU, and ends with its switch. A
+        child is ready from its fork on; one that was woken before it left the CPU from when it left: no waking comes
+        after that, at most a wakeup. What is ready when the trace ends has been so until then."""
+        current, since, ready, woken = {}, {}, {}, set()
+        for e in events:
+            name, f, ts = e['name'], e['fields'], e['time_ns']
+            if name == 'sched_process_fork':
+                since[f['child_tid']] = ts
+            elif name in ('sched_waking', 'sched_wakeup', 'sched_wakeup_new'):
+                if name != 'sched_waking':
+                    self.end_early(since, f['tid'], ts)
+                since.pop(f['tid'], None)
+                if f['tid'] in current.values():
+                    woken.add(f['tid'])
+                else:
+                    ready.setdefault(f['tid'], ts)
+            elif name == 'sched_switch':
+                if current.get(e['cpu'], f['prev_tid']) != f['prev_tid']:
+                    self.hidden |= {current[e['cpu']], f['prev_tid']}
+                current[e['cpu']] = f['next_tid']
+                self.end_early(since, f['next_tid'], ts)
+                ready.pop(f['next_tid'], None)
+                if f['prev_tid'] in woken and f['prev_state'] not in (0, 256):
+                    since[f['prev_tid']] = ts
+                woken -= {f['prev_tid'], f['next_tid']}
+        for tid, ts in ready.items():
+            self.early[tid] = self.early.get(tid, 0) + end_ns - ts
+
+    def end_early(self, since, tid, ts):
+        if tid in since:
+            self.early[tid] = self.early.get(tid, 0) + ts - since.pop(tid)
+
+    def ask(self, *args):
+        p = subprocess.run([self.whywait, *args, '--json', '-q', self.trace], stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, timeout=120)
+        if p.returncode not in (0, 3):
+            raise RuntimeError('whywait %s: exit %d' % (' '.join(args), p.returncode))
+        return json.loads(p.stdout)
+
+    def events(self, name):
+        return self.ask('events', '-e', name)['events']
+
+    def states(self, tid):
+        return self.ask('report', '--tid', str(tid))['states']
+
+    def calls(self, tid):
+        return {r['name']: r['count'] - r['unfinished'] for r in self.ask('syscalls', '--tid', str(tid))['rows']
+                if r['count'] > r['unfinished']}
+
+
+def on_cpu(states):
+    return sum(states.get(k, 0) for k in ON_CPU)
+
+
+def differing_calls(ours, theirs, named):
+    """What LTTng has no event for is one `unknown` to them, or nothing in a trace of ours."""
+    both = {k for k in ours if k in named}
+    bad = {k: (ours.get(k, 0), theirs.get(k, 0)) for k in both | set(theirs) - {'unknown'} if ours.get(k, 0) != theirs.get(k, 0)}
+    rest = sum(n for k, n in ours.items() if k not in named)
+    if theirs.get('unknown', 0) not in (0, rest):
+        bad['unknown'] = (rest, theirs['unknown'])
+    return bad
+
+
+def compare(whywait, trace, ok, name, known=(), but=()):
+    """ok(good, text, why) is called with each result; known: threads of which the calls are recorded in full (all of
+    an LTTng trace: None); but: not these threads' times. False: hidden switches spoil the comparison of `known`.
+    """
+    ours, theirs = Ours(whywait, trace), Theirs(trace)
+    if known and ours.hidden & set(known):
+        return False
+    named = {e['name'].split('syscall_entry_')[1] for e in ours.events('*syscall_entry_*')}
+    cpu, ready, calls = [], [], []
+    n_times = n_calls = 0
+    for tid, ns in theirs.cpu.items():
+        if tid in but or tid in ours.hidden:    # where a switch was hidden they go on billing; we say unknown
+            continue
+        s = ours.states(tid)
+        on = on_cpu(s)
+        n_times += 1
+        if abs(ns - on) > SHARE * ns + ROUND_NS:
+            cpu.append('tid %d: %d ns on a CPU, lttng-cputop says %d' % (tid, on, ns))
+        mine = s.get('runqueue', 0) - ours.early.get(tid, 0)
+        if abs(mine - theirs.ready.get(tid, 0)) > ROUND_NS:
+            ready.append('tid %d: %d ns from wakeup to CPU, lttng-schedlog says %d' % (tid, mine, theirs.ready.get(tid, 0)))
+    for tid in theirs.cpu:
+        if (known is None and tid not in ours.hidden) or tid in (known or ()):
+            mine = ours.calls(tid)
+            n_calls += sum(mine.values())
+            bad = differing_calls(mine, theirs.calls.get(tid, {}), named)
+            if bad:
+                calls.append('tid %d: ours, lttng-syscallstats\': %s' % (tid, bad))
+    ok(n_times > 5 and not cpu, '%s: CPU time of %d threads is lttng-cputop\'s' % (name, n_times), '\n'.join(cpu))
+    ok(n_times > 5 and not ready, '%s: ready time of %d threads is lttng-schedlog\'s' % (name, n_times), '\n'.join(ready))
+    ok(n_calls > 0 and not calls, '%s: %d system calls are lttng-syscallstats\'' % (name, n_calls), '\n'.join(calls))
+    ok(ours.irqs == theirs.irqs, '%s: %d hard interrupts are lttng-irqstats\'' % (name, sum(theirs.irqs.values())),
+       'ours %s, theirs %s' % (ours.irqs, theirs.irqs))
+    return True
+
+
+class Tap:
+    n = failed = 0
+
+    def ok(self, good, name, why=''):
+        self.n += 1
+        self.failed += not good
+        print('%sok %d - %s' % ('' if good else 'not ', self.n, name))
+        for line in str(why).splitlines()[:8] if not good else []:
+            print('#   ' + line[:300])
+        sys.stdout.flush()
+
+    def end(self):
+        print('1..%d' % self.n)
+        return self.failed > 0 or not self.n
+
+
+def kernel_copy(trace, tmp):
+    """The tracer's version is read only of a trace whose directory is called kernel."""
+    root = tempfile.mkdtemp(dir=tmp)
+    shutil.copytree(trace, os.path.join(root, 'kernel'))
+    return root
+
+
+if __name__ == '__main__':
+    sys.argv = sys.argv[1:]
+    sys.exit(start_command(sys.argv[0]))
