@@ -65,8 +65,8 @@ void ww_walk_go(struct ww_walk *w, uint32_t host, uint32_t thread, uint32_t up, 
 
 void ww_walk_turn(struct ww_walk *w, int64_t until, uint32_t visit, enum ww_via_kind kind, uint32_t fact)
 {
-	if (until <= ww_walk_bound(w))
-		return; /* an outer wait began later: never met */
+	if (until <= ww_walk_bound(w) || until >= w->t)
+		return; /* an outer wait began later: never met; or a cause that came after its effect */
 	*ww_vec_push(&w->stack) = (struct ww_turn){until, visit, w->visit, fact, (uint8_t)kind};
 }
 

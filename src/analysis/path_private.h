@@ -39,7 +39,7 @@ struct ww_walk {
 };
 
 /* So many steps without moving in time: the facts contradict each other. */
-#define WW_WALK_STUCK 64
+#define WW_WALK_STUCK 32
 
 static inline const struct ww_facts *ww_walk_facts(const struct ww_walk *w, uint32_t host)
 {
