@@ -4,6 +4,7 @@
  * (a, b) gives b's x from a's. What leaves are corrections in epoch ns.
  */
 #include "clock/sync.h"
+#include "clock/agree.h"
 #include "clock/match.h"
 
 enum { MAX_HOSTS = WW_MATCH_MAX_HOSTS };
@@ -283,8 +284,9 @@ static int find_reference(struct ww_sync *s, const char *name, uint32_t *ret, st
 		if (!strcmp(s->clk.v[h].name, name))
 			*ret = h;
 	if (name && *ret == WW_NONE) {
-		ww_err_set(err, WW_EUSAGE, NULL, WW_ERR_NO_OFFSET, "no trace and no host is called '%s'", name);
-		return ww_err_hint(err, "The reference is one of the traces, by its path as written or its host's name.");
+		int rc = ww_err_set(err, WW_EUSAGE, NULL, WW_ERR_NO_OFFSET, "no trace and no host is called '%s'", name);
+		ww_err_hint(err, "The reference is one of the traces, by its path as written or its host's name.");
+		return rc;
 	}
 	for (uint32_t h = 0; h < s->clk.n && !name; h++) {
 		grow_tree(s, h);
@@ -307,6 +309,90 @@ static struct ww_correction correction_of(const struct ww_sync *s, uint32_t h, u
 		.t0_ns = c->t0_ns, .accuracy = c->worst, .via = c->via, .bound_ns = c->bound_ns,
 		.offset_ns = c->reached ? c->fit.offset_ns + (ref->t0_ns - c->t0_ns) : 0,
 		.drift_e15 = c->fit.drift_e15};
+}
+
+/* ---- pairs beside the tree ---- */
+
+enum { AGREE_MARGIN_NS = 4, AGREE_ROUNDS = 2000 };
+
+/* The host whose clock a host's is, and what its x is beside that one's. */
+static uint32_t leader_of(const struct ww_sync *s, uint32_t h, int64_t *ret_offset)
+{
+	for (uint32_t l = 0; l < h; l++)
+		if (pair_of(s, l, h)->accuracy == WW_AC_SHARED) {
+			*ret_offset = fit_between(s, h, l).offset_ns;
+			return l;
+		}
+	*ret_offset = 0;
+	return h;
+}
+
+static double part_of_range(const struct ww_sync *s, uint32_t leader, int64_t x)
+{
+	int64_t range = s->clk.v[leader].end_ns - s->clk.v[leader].t0_ns;
+
+	return (double)x / (double)WW_MAX(range, 1);
+}
+
+typedef WW_VEC(struct ww_limit) limits;
+
+static void add_limits(const struct ww_sync *s, limits *v, uint32_t a, uint32_t b)
+{
+	const struct ww_hull *h = &pair_of(s, a, b)->hull;
+	int64_t off_a, off_b;
+	uint32_t lead_a = leader_of(s, a, &off_a), lead_b = leader_of(s, b, &off_b);
+
+	for (int below = 0; below < 2; below++) {
+		const ww_points *p = below ? &h->below : &h->above;
+		for (size_t i = 0; i < p->n; i++) {
+			int64_t late = ww_fit_apply(&s->clk.v[b].fit, p->v[i].y) - ww_fit_apply(&s->clk.v[a].fit, p->v[i].x);
+			double at_a = part_of_range(s, lead_a, p->v[i].x + off_a),
+			       at_b = part_of_range(s, lead_b, p->v[i].y + off_b);
+			*ww_vec_push(v) = below ? (struct ww_limit){lead_b, lead_a, at_b, at_a, (double)-late}
+						: (struct ww_limit){lead_a, lead_b, at_a, at_b, (double)late};
+		}
+	}
+}
+
+static void apply_shift(struct ww_sync *s, uint32_t h, const struct ww_shift *shift)
+{
+	struct clk *c = &s->clk.v[h];
+	int64_t off, range = WW_MAX(c->end_ns - c->t0_ns, 1);
+	uint32_t lead = leader_of(s, h, &off);
+	double at = part_of_range(s, lead, off), to = part_of_range(s, lead, off + range);
+	double begin = shift[lead].begin_ns + at * (shift[lead].end_ns - shift[lead].begin_ns);
+	double end = shift[lead].begin_ns + to * (shift[lead].end_ns - shift[lead].begin_ns);
+
+	if (begin == 0 && end == 0)
+		return;
+	c->fit.offset_ns += (int64_t)begin;
+	c->fit.drift_e15 += (int64_t)((end - begin) / (double)range * (double)WW_DRIFT_ONE);
+	if (c->bound_ns >= 0)
+		c->bound_ns += (int64_t)WW_MAX(begin < 0 ? -begin : begin, end < 0 ? -end : end) + 1;
+}
+
+/* Where the tree leaves a pair with packets that arrive too early, all clocks give way a little. A pair that no
+ * steady clocks satisfy has no say. */
+static void make_pairs_agree(struct ww_sync *s, uint32_t reference)
+{
+	const uint32_t n = (uint32_t)s->clk.n;
+	struct ww_shift *shift = ww_xcalloc(n, sizeof(*shift));
+	limits v = {0};
+	int64_t off;
+	bool kept = true;
+
+	for (uint32_t a = 0; a < n; a++)
+		for (uint32_t b = a + 1; b < n; b++)
+			if (s->clk.v[a].reached && s->clk.v[b].reached && !pair_of(s, a, b)->hull.failed)
+				add_limits(s, &v, a, b);
+	for (size_t i = 0; i < v.n; i++)
+		kept = kept && v.v[i].slack_ns >= 0;
+	if (!kept && ww_agree(v.v, v.n, shift, leader_of(s, reference, &off), AGREE_MARGIN_NS, AGREE_ROUNDS))
+		for (uint32_t h = 0; h < n; h++)
+			if (s->clk.v[h].reached)
+				apply_shift(s, h, shift);
+	ww_vec_free(&v);
+	free(shift);
 }
 
 static int64_t corrected(void *ctx, uint32_t host, int64_t ts_ns)
@@ -374,6 +460,7 @@ int ww_sync_solve(struct ww_sync *s, struct ww_arena *mem, const struct ww_set_o
 	if (rc)
 		return rc;
 	grow_tree(s, set.reference);
+	make_pairs_agree(s, set.reference);
 	set.corrections = WW_ARENA_ARRAY(mem, struct ww_correction, n);
 	set.who = WW_ARENA_ARRAY(mem, struct ww_set_host, n);
 	set.unreached = WW_ARENA_ARRAY(mem, uint32_t, n);
