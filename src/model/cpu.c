@@ -34,6 +34,7 @@ static void new_cpu(struct ww_model *m)
 	c->idle = idle->index;
 	c->cur = WW_NONE;
 	c->run_prio = -1;
+	c->ipi_by = WW_NONE;
 	c->signal_tid = -1;
 	c->run_start = c->known_from = c->gap_from = m->begin;
 }
@@ -67,7 +68,7 @@ void ww_cpu_push(struct ww_model *m, enum ww_irq_kind kind, int32_t vector, uint
 	if (c->depth == WW_MAX_NEST) /* only damaged input nests this deep */
 		c->depth = 0;
 	c->frame[c->depth++] = (struct ww_frame){.kind = (uint8_t)kind, .vector = vector, .name = name,
-						 .start = m->now, .timer = WW_NONE};
+						 .start = m->now, .timer = WW_NONE, .sender = WW_NONE};
 	if (c->depth == 1)
 		update_current(m);
 }
@@ -245,6 +246,20 @@ void ww_on_vector_entry(struct ww_model *m, const struct ww_event *ev)
 	uint32_t name = vector_name(m, &kind);
 
 	ww_cpu_push(m, kind, (int32_t)ww_v_int(ev, 0, -1), name);
+	if (!strncmp(ww_facts_str(m->f, name), "call_function_single", 20)) {
+		m->cpu->frame[m->cpu->depth - 1].sender = m->cpu->ipi_by;
+		m->cpu->ipi_by = WW_NONE;
+	}
+}
+
+/* Somebody asks another CPU to call a function. What wakes a task there is the function, called by him. */
+void ww_on_own_ipi(struct ww_model *m, const struct ww_event *ev)
+{
+	uint64_t cpu = ww_v_u64(ev, 0);
+	struct ww_thr *t = ww_thr_current(m);
+
+	if (cpu < m->cpus.n)
+		m->cpus.v[cpu].ipi_by = !m->cpu->depth && t && !t->idle ? t->index : WW_NONE;
 }
 
 void ww_on_vector_exit(struct ww_model *m, const struct ww_event *ev)

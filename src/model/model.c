@@ -41,7 +41,8 @@ static const ww_handler handlers[WW_K_N] = {
 	[WW_K_OWN_THROTTLE] = ww_on_own_throttle, [WW_K_OWN_STOLEN] = ww_on_own_stolen,
 	[WW_K_OWN_TIMER_TASK] = ww_on_own_timer_task,
 	[WW_K_OWN_SYS_ENTRY] = ww_on_own_sys_entry, [WW_K_OWN_SYS_EXIT] = ww_on_own_sys_exit,
-	[WW_K_OWN_FDS] = ww_on_own_fds,
+	[WW_K_OWN_FDS] = ww_on_own_fds, [WW_K_OWN_IPI] = ww_on_own_ipi,
+	[WW_K_OWN_SK_READY] = ww_on_own_sk_ready,
 };
 
 static bool has_field(const struct ww_class *c, const char *name, size_t len)

@@ -40,6 +40,7 @@ struct ww_frame {
 	int64_t start;
 	struct ww_done done;
 	uint32_t timer; /* kind TIMER: timer row */
+	uint32_t sender; /* kind IPI: thread that asked for it; WW_NONE */
 };
 
 struct ww_armed { /* a timer that waits to fire */
@@ -62,6 +63,7 @@ struct ww_cpu {
 	int64_t known_from;     /* first event, or end of the last gap */
 	int64_t gap_from;       /* begin of that gap, or known_from */
 	struct ww_armed expiring; /* taken off its queue just now: a timer that fires is, before it does */
+	uint32_t ipi_by;        /* thread that sent an interrupt to this CPU, until it comes */
 	int32_t signal_tid;     /* signal just generated for it in this context; -1 none */
 };
 
@@ -292,6 +294,6 @@ WW_HANDLER(own_target); WW_HANDLER(own_recorder); WW_HANDLER(own_block); WW_HAND
 WW_HANDLER(own_file); WW_HANDLER(own_fd); WW_HANDLER(own_sock); WW_HANDLER(own_ready);
 WW_HANDLER(own_epoll); WW_HANDLER(own_fault_end); WW_HANDLER(own_uring);
 WW_HANDLER(own_throttle); WW_HANDLER(own_stolen); WW_HANDLER(own_timer_task); WW_HANDLER(own_sys_entry);
-WW_HANDLER(own_sys_exit); WW_HANDLER(own_fds);
+WW_HANDLER(own_sys_exit); WW_HANDLER(own_fds); WW_HANDLER(own_ipi); WW_HANDLER(own_sk_ready);
 
 #endif

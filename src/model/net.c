@@ -147,3 +147,23 @@ void ww_on_net_recv(struct ww_model *m, const struct ww_event *ev)
 		m->f->packet.match[match] = row;
 	ww_cpu_done(m, WW_WK_PACKET, row);
 }
+
+/* Packets may be received several at a time and only then be delivered: the one whose socket has its data now is
+ * what the wakeup that follows is for. */
+void ww_on_own_sk_ready(struct ww_model *m, const struct ww_event *ev)
+{
+	enum { INO, SPORT, DPORT, PROTO, FAR = 256 };
+	const struct ww_packet_cols *p = &m->f->packet;
+	uint64_t here = ww_v_u64(ev, SPORT), there = ww_v_u64(ev, DPORT);
+
+	if (!m->cpu->depth || !here)
+		return;
+	int64_t since = m->cpu->frame[0].start;
+	for (uint32_t i = p->n, n = 0; i-- > 0 && n < FAR && p->ts_ns[i] >= since; n++) {
+		if (p->sent[i] || p->cpu[i] != m->cpu_nr || p->proto[i] != ww_v_u64(ev, PROTO) || p->dport[i] != here ||
+		    (there && p->sport[i] != there))
+			continue;
+		ww_cpu_done(m, WW_WK_PACKET, i);
+		return;
+	}
+}

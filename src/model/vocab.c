@@ -116,7 +116,7 @@ static const struct ww_vocab_row rows[] = {
 	{WW_K_OWN_EPOLL, "whywait_epoll", "pid epfd fd op data"},
 	{WW_K_OWN_FAULT_END, "whywait_fault_end", "tid address major dev ino offset"},
 	{WW_K_OWN_SK_READY, "whywait_sk_ready", "ino sport dport proto"},
-	{WW_K_OWN_SKB_OWNER, "whywait_skb_owner", "skbaddr ino tid"},
+	{WW_K_OWN_IPI, "whywait_ipi", "cpu"},
 	{WW_K_OWN_URING, "whywait_uring", "op ctx req user_data res opcode"},
 	{WW_K_OWN_THROTTLE, "whywait_throttle", "tid on"},
 	{WW_K_OWN_TIMER_TASK, "whywait_timer_task", "timer tid"},

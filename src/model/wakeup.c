@@ -57,6 +57,7 @@ static void from_frame(struct ww_model *m, const struct ww_frame *fr, struct ww_
 					       [WW_IK_TIMER] = WW_WK_TIMER, [WW_IK_NMI] = WW_WK_IRQ,
 					       [WW_IK_IPI] = WW_WK_IPI};
 	w->kind = kinds[fr->kind];
+	w->waker = fr->sender;
 }
 
 /* Do the two calls prove that the one woke the other? */

@@ -15,9 +15,14 @@
 #define STR(n)  "string _" n ";\n"
 #define ARGS    X64("arg0") X64("arg1") X64("arg2") X64("arg3") X64("arg4") X64("arg5")
 #define OWN(ID, name, body) {WW_EV_WHYWAIT_##ID, "whywait_" name, body}
+#define VECTOR(ID, name) {WW_EV_X86_IRQ_VECTORS_##ID, "x86_irq_vectors_" name, I32("vector")}
 
 const struct ww_class ww_classes[] = {
 #include "record/classes_lttng.inc"
+	VECTOR(CALL_FUNCTION_SINGLE_ENTRY, "call_function_single_entry"),
+	VECTOR(CALL_FUNCTION_SINGLE_EXIT, "call_function_single_exit"),
+	VECTOR(IRQ_WORK_ENTRY, "irq_work_entry"),
+	VECTOR(IRQ_WORK_EXIT, "irq_work_exit"),
 	/* docs/formats/whywait-events.md says what they mean. */
 	OWN(CLOCK, "clock", U64("monotonic") U64("boottime") U64("realtime") U64("tai") U64("raw")),
 	OWN(TARGET, "target", I32("tid") I32("pid") U8("begin") I32("status") STR("comm") STR("cmdline")),
@@ -37,7 +42,6 @@ const struct ww_class ww_classes[] = {
 	OWN(LOCK_BEGIN, "lock_begin", X64("lock") U32("flags")),
 	OWN(LOCK_END, "lock_end", X64("lock") I32("ret")),
 	OWN(SK_READY, "sk_ready", U64("ino") U16("sport") U16("dport") U8("proto")),
-	OWN(SKB_OWNER, "skb_owner", X64("skbaddr") U64("ino") I32("tid")),
 	OWN(URING, "uring", U8("op") X64("ctx") X64("req") X64("user_data") I32("res") U8("opcode")),
 	OWN(THROTTLE, "throttle", I32("tid") U8("on")),
 	OWN(TIMER_TASK, "timer_task", X64("timer") I32("tid")),

@@ -4,6 +4,31 @@
 
 #include "steal.bpf.h"
 
+/* The programs of exits stand before those of entries, and are attached in this order: an exit without its entry
+ * does no harm, an entry whose exit is never seen would look like an interrupt that never ends. */
+static __always_inline void ww_irq_leave(void)
+{
+	struct ww_ring_ctl *c = ww_this_cpu();
+
+	if (c->irq_depth > 0)
+		c->irq_depth--;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(ww_irq_handler_exit, int irq, struct irqaction *action, int ret)
+{
+	struct ww_slot s;
+	u8 *p = ww_reserve(&s, WW_EV_IRQ_HANDLER_EXIT, 8);
+
+	ww_irq_leave();
+	if (!p)
+		return 0;
+	ww_put32(p, 0, irq);
+	ww_put32(p, 4, ret);
+	ww_commit(&s);
+	return 0;
+}
+
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(ww_irq_handler_entry, int irq, struct irqaction *action)
 {
@@ -25,30 +50,6 @@ int BPF_PROG(ww_irq_handler_entry, int irq, struct irqaction *action)
 		return 0;
 	ww_put32(p, 0, irq);
 	bpf_probe_read_kernel(p + 4, n, name);
-	ww_commit(&s);
-	return 0;
-}
-
-/* We may have been attached in the middle of one. */
-static __always_inline void ww_irq_leave(void)
-{
-	struct ww_ring_ctl *c = ww_this_cpu();
-
-	if (c->irq_depth > 0)
-		c->irq_depth--;
-}
-
-SEC("tp_btf/irq_handler_exit")
-int BPF_PROG(ww_irq_handler_exit, int irq, struct irqaction *action, int ret)
-{
-	struct ww_slot s;
-	u8 *p = ww_reserve(&s, WW_EV_IRQ_HANDLER_EXIT, 8);
-
-	ww_irq_leave();
-	if (!p)
-		return 0;
-	ww_put32(p, 0, irq);
-	ww_put32(p, 4, ret);
 	ww_commit(&s);
 	return 0;
 }
@@ -75,14 +76,6 @@ static __always_inline void ww_emit_u64(u32 id, u64 v)
 	ww_commit(&s);
 }
 
-SEC("tp_btf/softirq_entry")
-int BPF_PROG(ww_softirq_entry, unsigned int vec)
-{
-	ww_this_cpu()->irq_depth++;
-	ww_emit_u32(WW_EV_IRQ_SOFTIRQ_ENTRY, vec);
-	return 0;
-}
-
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(ww_softirq_exit, unsigned int vec)
 {
@@ -91,10 +84,52 @@ int BPF_PROG(ww_softirq_exit, unsigned int vec)
 	return 0;
 }
 
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(ww_softirq_entry, unsigned int vec)
+{
+	ww_this_cpu()->irq_depth++;
+	ww_emit_u32(WW_EV_IRQ_SOFTIRQ_ENTRY, vec);
+	return 0;
+}
+
 SEC("tp_btf/softirq_raise")
 int BPF_PROG(ww_softirq_raise, unsigned int vec)
 {
 	ww_emit_u32(WW_EV_IRQ_SOFTIRQ_RAISE, vec);
+	return 0;
+}
+
+/* System vectors in which tasks are woken: without them a wakeup there would be laid on the interrupted thread.
+ * The local timer's shows itself by its hrtimers; the rescheduling interrupt wakes nobody. */
+SEC("tp_btf/call_function_single_exit")
+int BPF_PROG(ww_call_function_single_exit, int vector)
+{
+	ww_irq_leave();
+	ww_emit_u32(WW_EV_X86_IRQ_VECTORS_CALL_FUNCTION_SINGLE_EXIT, vector);
+	return 0;
+}
+
+SEC("tp_btf/call_function_single_entry")
+int BPF_PROG(ww_call_function_single_entry, int vector)
+{
+	ww_this_cpu()->irq_depth++;
+	ww_emit_u32(WW_EV_X86_IRQ_VECTORS_CALL_FUNCTION_SINGLE_ENTRY, vector);
+	return 0;
+}
+
+SEC("tp_btf/irq_work_exit")
+int BPF_PROG(ww_irq_work_exit, int vector)
+{
+	ww_irq_leave();
+	ww_emit_u32(WW_EV_X86_IRQ_VECTORS_IRQ_WORK_EXIT, vector);
+	return 0;
+}
+
+SEC("tp_btf/irq_work_entry")
+int BPF_PROG(ww_irq_work_entry, int vector)
+{
+	ww_this_cpu()->irq_depth++;
+	ww_emit_u32(WW_EV_X86_IRQ_VECTORS_IRQ_WORK_ENTRY, vector);
 	return 0;
 }
 

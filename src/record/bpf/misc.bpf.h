@@ -103,12 +103,12 @@ int BPF_PROG(ww_signal_deliver, int sig, struct kernel_siginfo *info, struct k_s
 	return 0;
 }
 
-/* Since 6.4 (68f4ff04dbad). */
+/* Since 6.4 (68f4ff04dbad). Without a function to call it asks to reschedule: the wakeup's own event tells of that. */
 SEC("tp_btf/ipi_send_cpu")
 int BPF_PROG(ww_ipi_send_cpu, unsigned int cpu, unsigned long callsite, void *callback)
 {
 	struct ww_slot s;
-	u8 *p = ww_reserve(&s, WW_EV_WHYWAIT_IPI, 12);
+	u8 *p = callback ? ww_reserve(&s, WW_EV_WHYWAIT_IPI, 12) : NULL;
 
 	if (!p)
 		return 0;

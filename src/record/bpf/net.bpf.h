@@ -63,35 +63,9 @@ static __always_inline void ww_emit_skb(u32 id, struct sk_buff *skb, u8 *ip)
 	ww_commit(&s);
 }
 
-/* whywait_skb_owner: skbaddr ino tid */
-static __always_inline void ww_emit_owner(struct sk_buff *skb)
-{
-	struct sock *sk = skb->sk;
-	struct ww_slot s;
-	u64 ino;
-	u8 *p;
-
-	if (!sk)
-		return;
-	u8 state = sk->__sk_common.skc_state;
-	if (state == 6 || state == 12) /* TCP_TIME_WAIT, TCP_NEW_SYN_RECV: not whole sockets */
-		return;
-	ino = ww_socket_ino(BPF_CORE_READ(sk, sk_socket));
-	if (!ino)
-		return;
-	p = ww_reserve(&s, WW_EV_WHYWAIT_SKB_OWNER, 20);
-	if (!p)
-		return;
-	ww_put64(p, 0, (u64)skb);
-	ww_put64(p, 8, ino);
-	ww_put32(p, 16, 0);
-	ww_commit(&s);
-}
-
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(ww_net_dev_queue, struct sk_buff *skb)
 {
-	ww_emit_owner(skb);
 	ww_emit_skb(WW_EV_NET_DEV_QUEUE, skb, skb->head + skb->network_header);
 	return 0;
 }

@@ -123,6 +123,7 @@ int BPF_PROG(ww_sched_switch, bool preempt, struct task_struct *prev, struct tas
 
 	ww_check_stolen(prev);
 	ww_check_throttle(prev, next);
+	ww_this_cpu()->irq_depth = 0; /* no handler switches; PREEMPT_RT's softirqs may, and are threads then */
 	ww_this_cpu()->in_tree = next->pid && ww_in_tree(next->tgid);
 	if (state && !preempt && !prev->exit_state)
 		ww_emit_block(prev);

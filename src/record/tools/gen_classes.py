@@ -28,7 +28,11 @@ lttng_statedump_process_pid_ns lttng_statedump_process_net_ns lttng_statedump_pr
 lttng_statedump_process_cgroup_ns lttng_statedump_process_state lttng_statedump_end
 lttng_statedump_start""".split()
 OWN = """clock target recorder block waker file fd sock ready epoll fault_end ipi lock_begin lock_end
-sk_ready skb_owner uring throttle timer_task stack cost syscall_entry syscall_exit stolen fds""".split()
+sk_ready uring throttle timer_task stack cost syscall_entry syscall_exit stolen fds""".split()
+# LTTng's names that its default metadata lacks: their shapes are in classes.c. source lttng-modules 2.13:
+# include/instrumentation/events/arch/x86/irq_vectors.h
+VECTORS = """x86_irq_vectors_call_function_single_entry x86_irq_vectors_call_function_single_exit
+x86_irq_vectors_irq_work_entry x86_irq_vectors_irq_work_exit""".split()
 # LTTng's and the formats' names of calls that the kernel's system call table calls otherwise.
 TABLE_NAME = {"newstat": "stat", "newfstat": "fstat", "newlstat": "lstat", "newuname": "uname",
 	      "sendfile64": "sendfile", "umount": "umount2"}
@@ -134,6 +138,8 @@ def main():
 		rows.append((i + 1, name, shapes[name]))
 	for i, name in enumerate(OWN):
 		ids.append("#define WW_EV_WHYWAIT_%s %d" % (name.upper(), 100 + i))
+	for i, name in enumerate(VECTORS):
+		ids.append("#define WW_EV_%s %d" % (name.upper(), 90 + i))
 	next_id = 200
 	for name in sorted(shapes):
 		m = re.match(r"(compat_)?syscall_(entry|exit)_(\w+)$", name)
