@@ -5,6 +5,8 @@
 
 #include "format/format.h"
 
+#include "visit.h"
+
 static const char metadata[] =
 	"/* CTF 1.8 */ typealias integer { size = 8; } := u8; typealias integer { size = 32; } := u32;"
 	"typealias integer { size = 64; } := u64; trace { major = 1; minor = 8; byte_order = le;"
@@ -22,21 +24,6 @@ static const char metadata[] =
 	"event { id = 3; name = d; stream_id = 0; fields := struct { integer { size = 8; encoding = UTF8; } comm[16];"
 	"u32 tid; u64 state; }; };";
 
-static uint64_t sum; /* so that every byte of every value is read */
-
-static void begin(void *ctx, const char *name, bool array) {}
-static void end(void *ctx) {}
-
-static void value(void *ctx, const char *name, const struct ww_value *v, const char *label, int base)
-{
-	if (v->kind == WW_V_STR || v->kind == WW_V_BYTES)
-		for (uint32_t i = 0; i < v->len; i++)
-			sum += (uint8_t)v->p[i];
-	else
-		sum += v->u;
-	sum += label ? strlen(label) : 0;
-}
-
 static bool put(const char *dir, const char *name, const void *p, size_t n)
 {
 	char path[128];
@@ -50,11 +37,9 @@ static bool put(const char *dir, const char *name, const void *p, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
-	static const struct ww_visitor visitor = {begin, end, value};
 	static const char *const fields[] = {"n", "a", "v.x", "v.y.w", "v.z", "tail", "c", "comm", "tid", "ctx.b", "none"};
 	static char dir[64];
 	struct ww_trace *t = NULL;
-	struct ww_event ev;
 
 	if (!*dir) {
 		snprintf(dir, sizeof(dir), "/tmp/ww-fuzz-ctf-%d", (int)getpid());
@@ -65,12 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 		return 0;
 	for (uint32_t i = 0; i < ww_trace_info(t)->nclasses; i++)
 		ww_trace_want(t, i, fields, WW_ARRAY_SIZE(fields), NULL);
-	while (ww_trace_next(t, &ev, NULL) == 1) {
-		for (uint32_t i = 0; i < ev.nval; i++)
-			value(NULL, NULL, &ev.v[i], NULL, 10);
-		/* What the plan could step over, the visitor can read. */
-		WW_ASSERT(ww_trace_visit(t, &ev, &visitor, NULL, NULL) == 0);
-	}
+	visit_all(t);
 	ww_trace_close(t);
 	return 0;
 }

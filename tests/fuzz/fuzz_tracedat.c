@@ -5,22 +5,7 @@
 
 #include "format/format.h"
 
-static uint64_t sum; /* so that every byte of every value is read */
-
-static void begin(void *ctx, const char *name, bool array) {}
-static void end(void *ctx) {}
-
-static void value(void *ctx, const char *name, const struct ww_value *v, const char *label, int base)
-{
-	if (v->kind == WW_V_STR || v->kind == WW_V_BYTES)
-		for (uint32_t i = 0; i < v->len; i++)
-			sum += (uint8_t)v->p[i];
-	else
-		sum += v->u;
-	sum += label ? strlen(label) : 0;
-}
-
-static const struct ww_visitor visitor = {begin, end, value};
+#include "visit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
@@ -43,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	for (uint32_t i = 0; i < t->info.nclasses; i++)
 		f->want(t, i, fields, WW_ARRAY_SIZE(fields), NULL);
 	for (uint32_t i = 0; i < 1000000 && f->next(t, &ev, &err) == 1; i++)
-		f->visit(t, &ev, &visitor, NULL, NULL);
+		f->visit(t, &ev, &visit_visitor, NULL, NULL);
 	f->close(t);
 	return 0;
 }

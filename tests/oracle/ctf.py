@@ -1,212 +1,26 @@
 #!/usr/bin/python3
-"""Oracle: babeltrace2, through its Python bindings. On every CTF trace of the shared traces, and on traces that
-ctf_gen.py makes at random (as CTF 1.8, the same ones as CTF 2, and CTF 2 with all that only it has), `whywait
-events --json` gives the same events: the same number, each stream's in the same order, with the same time stamp,
-CPU, name, contexts and every field's value; and by time across streams. The shared traces are read by Debian 12's
-babeltrace2 2.0 (python3-bt2), the random ones by Debian 13's 2.1 (tests/tools/later-bt2), as 2.0 does not know
-CTF 2. TAP; the shared traces, and CTF 2 without 2.1, are skipped loudly when absent.
+"""Oracle: babeltrace2 2.0, through its Python bindings (Debian's python3-bt2). On every CTF trace of the shared traces
+`whywait events --json` gives the same events: the same number, each stream's in the same order, with the same time
+stamp, CPU, name, contexts and every field's value; and by time across streams. TAP; skipped loudly when the traces
+or the bindings are absent.
 """
-import glob, json, math, os, pickle, shutil, subprocess, sys, tempfile
+import glob, os, sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import ctf_gen
+from ctf_judge import OLD, TRACES, compare, done, report, skip
 
-SRC = os.environ.get('WW_SRC') or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TRACES = os.environ.get('WW_TRACES') or os.path.join(SRC, '../shared/traces')
-WHYWAIT = sys.argv[1] if len(sys.argv) > 1 else os.environ.get('WHYWAIT') or os.path.join(os.environ.get('WW_BUILD') or os.path.join(SRC, 'build'), 'whywait')
-RANDOM = int(os.environ.get('WW_CTF_RANDOM', '200'))
-count = failed = 0
-
-
-def report(good, what, why=''):
-    global count, failed
-    count += 1
-    failed += not good
-    print('%sok %d - %s' % ('' if good else 'not ', count, what))
-    if not good:
-        print('# ' + why.replace('\n', '\n# '))
-    sys.stdout.flush()
-
-
-class Judge:
-    """babeltrace2 in a process of its own, for many traces: it ends the process on some valid metadata."""
-    def __init__(self, python):
-        self.python = python
-        self.p = None
-
-    def read(self, path):
-        """None: it died of the trace."""
-        if not self.p:
-            self.p = subprocess.Popen(self.python + [os.path.join(os.path.dirname(os.path.abspath(__file__)), 'ctf_bt2.py')],
-                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        try:
-            self.p.stdin.write(path.encode() + b'\n')
-            self.p.stdin.flush()
-            return pickle.load(self.p.stdout)
-        except (EOFError, BrokenPipeError):
-            self.p.kill()
-            self.p.communicate()
-            self.p = None
-            return None
-
-    def works(self):
-        return subprocess.run(self.python + ['-c', 'import bt2'], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL).returncode == 0
-
-
-def ours(path):
-    p = subprocess.run([WHYWAIT, 'events', '--json', path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
-    if p.returncode not in (0, 3):
-        raise RuntimeError('exit %d: %s' % (p.returncode, p.stderr.decode(errors='replace')))
-    streams, times = {}, []
-    doc = json.loads(p.stdout)
-    for e in doc['events']:
-        if 'fields' not in e:
-            continue
-        streams.setdefault(e['stream'], []).append((e['time_ns'], e['cpu'], e['name'], e['fields'], e.get('ctx', {})))
-        times.append(e['time_ns'])
-    return streams, times, doc['clock']['epoch_known']
-
-
-def close(a, b):
-    """Equal, with 32-bit floats printed short."""
-    if isinstance(a, dict) and isinstance(b, dict):
-        return list(a) == list(b) and all(close(a[k], b[k]) for k in a)
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(close(x, y) for x, y in zip(a, b))
-    if isinstance(a, float) or isinstance(b, float):
-        return a is not None and b is not None and math.isclose(a, b, rel_tol=1e-15)
-    if a == '' and isinstance(b, str) and b in seen:
-        return True
-    return type(a) is type(b) and a == b
-
-
-# babeltrace2 2.0.4 leaves the string of an earlier event in a field that is empty now (fields are used again,
-# and an empty string is not stored). The bytes in the file say "". So "" agrees with a string seen before.
-seen = set()
-
-
-def collect(x):
-    if isinstance(x, str):
-        seen.add(x)
-    elif isinstance(x, (list, tuple)):
-        for y in x:
-            collect(y)
-    elif isinstance(x, dict):
-        for y in x.values():
-            collect(y)
-
-
-def same_event(a, b, shift):
-    # A clock that does not count ns: babeltrace2 computes with doubles and may be some ns off.
-    return abs(a[0] + shift - b[0]) <= SLACK and a[1:3] == b[1:3] and close(a[3], b[3]) and close(a[4], b[4])
-
-
-class Crashed(Exception):
-    pass
-
-
-def compare(path, by):
-    got = by.read(path)
-    if got is None:
-        raise Crashed('babeltrace2 died')
-    if isinstance(got, str):
-        return 'babeltrace2 gives up: ' + got
-    bs, bt = got['streams'], got['times']
-    seen.clear()
-    collect(list(bs.values()))
-    ws, wt, epoch_known = ours(path)
-    # Of a clock whose origin is unknown CTF 2 still has an offset; babeltrace2 adds it, whywait does not.
-    shift = 0 if epoch_known or not bt or not wt else min(bt) - min(wt)
-    if len(bt) != len(wt):
-        return 'babeltrace2 has %d events, whywait %d' % (len(bt), len(wt))
-    if len(bs) != len(ws):
-        return 'babeltrace2 has %d streams with events, whywait %d' % (len(bs), len(ws))
-    if bt == sorted(bt) and wt != sorted(wt):
-        return 'not in order of time'
-    left = dict(ws)
-    for key, want in bs.items():
-        best = (-1, None)
-        for i, got in left.items():
-            n = 0
-            while n < min(len(got), len(want)) and same_event(got[n], want[n], shift):
-                n += 1
-            if n == len(want) == len(got):
-                best = (n, i)
-                break
-            best = max(best, (n, i))
-        n, i = best
-        if n != len(want) or len(left[i]) != n:
-            return 'stream %s differs at event %d:\nbabeltrace2 %s\nwhywait     %s' % (
-                key, n, want[n] if n < len(want) else 'ends', left[i][n] if n < len(left[i]) else 'ends')
-        del left[i]
-    return ''
-
-
-def judge(path, what):
+if not OLD.works():
+    print('1..0 # SKIP python3-bt2 is not installed')
+    sys.exit(77)
+found = [d for d in sorted(glob.glob(os.path.join(TRACES, '*')) + glob.glob(os.path.join(TRACES, 'cluster3/*')) +
+                           glob.glob(os.path.join(TRACES, 'variants/*')))
+         if os.path.basename(d) not in ('cluster3', 'variants') and os.path.isdir(d) and
+         glob.glob(os.path.join(d, '**/metadata'), recursive=True)]
+for d in found:
     try:
-        why = compare(path, OLD)
+        why = compare(d, OLD)
     except Exception as e:  # a reader that gives up is a failure, not a skip
         why = '%s: %s' % (type(e).__name__, e)
-    report(not why, what, why)
-
-
-def random_traces(by, n, what, **how):
-    """n traces that babeltrace2 can read: same events. It dies of some optional fields (its own assertion, in
-    bt_field_destroy)."""
-    good = bad = crashed = seed = 0
-    while good + bad < n and crashed <= n // 3:
-        seed += 1
-        d = tempfile.mkdtemp(prefix='ctf-')
-        ctf_gen.make(d, seed, **how)
-        try:
-            why = compare(d, by)
-        except Crashed:
-            crashed += 1
-            shutil.rmtree(d)
-            continue
-        except Exception as e:
-            why = '%s: %s' % (type(e).__name__, e)
-        if why:
-            bad += 1
-            report(False, 'random trace %d, %s' % (seed, what), why)
-            if os.environ.get('WW_KEEP'):
-                print('# kept in ' + d)
-                continue
-        good += not why
-        shutil.rmtree(d)
-    report(good >= n, '%d of %d random traces: same events as babeltrace2: %s' % (good, n, what),
-           '%d differ; babeltrace2 died of %d' % (bad, crashed))
-    if crashed:
-        print('# babeltrace2 died of %d' % crashed)
-
-
-OLD = Judge(['/usr/bin/python3'])
-NEW = Judge([os.path.join(SRC, 'tests/tools/later-bt2')])
-has_old, has_new = OLD.works(), NEW.works()
-if not has_old and not has_new:
-    print('1..0 # SKIP babeltrace2 has no Python bindings here')
-    sys.exit(77)
-
-SLACK = 0
-found = []
-for d in sorted(glob.glob(os.path.join(TRACES, '*')) + glob.glob(os.path.join(TRACES, 'cluster3/*')) +
-                glob.glob(os.path.join(TRACES, 'variants/*'))):
-    if os.path.basename(d) not in ('cluster3', 'variants') and os.path.isdir(d) and \
-            glob.glob(os.path.join(d, '**/metadata'), recursive=True):
-        found.append(d)
-for d in found if has_old else []:
-    judge(d, 'same events as babeltrace2: ' + os.path.relpath(d, TRACES))
+    report(not why, 'same events as babeltrace2: ' + os.path.relpath(d, TRACES), why)
 if not found:
-    count += 1
-    print('ok %d - shared traces # SKIP no traces in %s' % (count, TRACES))
-
-SLACK = 16
-random_traces(NEW if has_new else OLD, RANDOM, 'CTF 1.8')
-if has_new:
-    random_traces(NEW, RANDOM // 2, 'CTF 2, the same types', version=2)
-    random_traces(NEW, RANDOM, 'CTF 2, all types', version=2, more=True)
-else:
-    count += 1
-    print('ok %d - CTF 2 # SKIP Debian 13\'s babeltrace2 cannot be had' % count)
-print('1..%d' % count)
-sys.exit(1 if failed else 0)
+    skip('shared traces', 'no traces in ' + TRACES)
+done()
