@@ -10,7 +10,7 @@ enum { NAME, COUNT, TOTAL, MAX, WAITED, FAILED, OPEN, LATE, NCOLUMNS };
 static const struct ww_column columns[NCOLUMNS] = {
 	[NAME] = {"name", "system call", WW_T_STR, ""},
 	[COUNT] = {"count", "calls", WW_T_COUNT, "entered in the range"},
-	[TOTAL] = {"total_ns", "together", WW_T_DUR, "from entry to exit, of those that have both"},
+	[TOTAL] = {"total_ns", "together", WW_T_DUR, "from entry to exit; of those without one of them, the time blocked"},
 	[MAX] = {"max_ns", "longest", WW_T_DUR, ""},
 	[WAITED] = {"blocked_ns", "blocked", WW_T_DUR, "of that its thread was blocked"},
 	[FAILED] = {"failed", "failed", WW_T_COUNT, "returned an error; only of calls whose return was recorded"},
@@ -66,7 +66,14 @@ static void add_thread(const struct ww_facts *f, const struct ww_query *q, uint3
 			continue;
 		int64_t ns = WW_MIN(f->state.start_ts_ns[i] + f->state.dur_ns[i], q->to_ts_ns) -
 			     WW_MAX(f->state.start_ts_ns[i], q->from_ts_ns);
-		sums_get(v, m, f->syscall.name[sc])->blocked += WW_MAX(ns, 0);
+		struct sums *s = sums_get(v, m, f->syscall.name[sc]);
+		s->blocked += WW_MAX(ns, 0);
+		/* Its length is not in the sum: it goes on, or nobody knows since when, or began before the range. */
+		if (f->syscall.dur_ns[sc] < 0 || !(f->syscall.known[sc] & (WW_SK_ENTRY | WW_SK_REGS)) ||
+		    f->syscall.start_ts_ns[sc] < q->from_ts_ns) {
+			s->total += WW_MAX(ns, 0);
+			s->max = WW_MAX(s->max, ns);
+		}
 	}
 }
 

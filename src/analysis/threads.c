@@ -12,9 +12,9 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[COMM] = {"comm", "name", WW_T_STR, "last name of the thread"},
 	[BEGIN] = {"begin_ns", "from", WW_T_TIME, "begin of its life in the range"},
 	[WALL] = {"wall_ns", "wall", WW_T_DUR, "its life in the range"},
-	[RUNNING] = {"running_ns", "running", WW_T_DUR, "on a CPU, without interrupts"},
-	[READY] = {"ready_ns", "ready", WW_T_DUR, "wanted a CPU and had none: preempted, queued, throttled"},
-	[BLOCKED] = {"blocked_ns", "blocked", WW_T_DUR, "waited"},
+	[RUNNING] = {"running_ns", "running", WW_T_DUR, "on a CPU, its interrupts included"},
+	[READY] = {"ready_ns", "ready", WW_T_DUR, "wanted a CPU and had none: preempted, queued, throttled, stolen by the hypervisor"},
+	[BLOCKED] = {"blocked_ns", "blocked", WW_T_DUR, "waited, or was stopped"},
 	[UNKNOWN] = {"unknown_ns", "unknown", WW_T_DUR, "not in the trace"},
 	[WAITS] = {"waits", "waits", WW_T_COUNT, "blocked intervals"},
 	[CAUSE] = {"cause", "most for", WW_T_STR, "the cause for which it waited longest"},
@@ -47,9 +47,10 @@ static void fill(const struct ww_facts *f, uint32_t t, int64_t from, int64_t to,
 	c[COMM].s = ww_facts_str(f, f->thread.comm[t]);
 	c[BEGIN].i = from;
 	c[WALL].i = to - from;
-	c[RUNNING].i = state[WW_ST_RUNNING_USER] + state[WW_ST_RUNNING_KERNEL] + state[WW_ST_RUNNING];
-	c[READY].i = state[WW_ST_PREEMPTED] + state[WW_ST_RUNQUEUE] + state[WW_ST_THROTTLED];
-	c[BLOCKED].i = state[WW_ST_BLOCKED];
+	c[RUNNING].i = state[WW_ST_RUNNING_USER] + state[WW_ST_RUNNING_KERNEL] + state[WW_ST_RUNNING] +
+		       state[WW_ST_INTERRUPTED];
+	c[READY].i = state[WW_ST_PREEMPTED] + state[WW_ST_RUNQUEUE] + state[WW_ST_THROTTLED] + state[WW_ST_STOLEN];
+	c[BLOCKED].i = state[WW_ST_BLOCKED] + state[WW_ST_STOPPED];
 	c[UNKNOWN].i = state[WW_ST_UNKNOWN] + (to - from - seen);
 	c[WAITS].i = waits;
 	c[CAUSE].s = ww_cause_name(top);

@@ -15,6 +15,7 @@ static int print_json(const struct ww_doctor *d)
 
 	ww_json_init(&j, stdout, true);
 	ww_json_obj(&j, NULL);
+	ww_json_str(&j, "whywait", "doctor");
 	ww_json_i64(&j, "version", 1);
 	ww_json_bool(&j, "can_record", d->can_record);
 	ww_json_arr(&j, "checks");

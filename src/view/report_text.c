@@ -120,6 +120,7 @@ static int group_of(enum ww_thread_state s)
 	case WW_ST_STOLEN:
 		return GROUP_READY;
 	case WW_ST_BLOCKED:
+	case WW_ST_STOPPED:
 		return GROUP_BLOCKED;
 	default:
 		return GROUP_OTHER;
@@ -333,12 +334,13 @@ static void put_blame(struct ww_text *t, const struct ww_thread_report *r)
 	}
 }
 
-static const char *state_sum(struct ww_text *t, const struct ww_thread_report *r, bool run)
+static const char *group_sum(struct ww_text *t, const struct ww_thread_report *r, int group)
 {
-	int64_t ns = run ? r->by_state_ns[WW_ST_RUNNING_USER] + r->by_state_ns[WW_ST_RUNNING_KERNEL] +
-				   r->by_state_ns[WW_ST_RUNNING]
-			 : r->by_state_ns[WW_ST_BLOCKED];
+	int64_t ns = 0;
 
+	for (int s = 0; s < WW_ST_N; s++)
+		if (group_of((enum ww_thread_state)s) == group)
+			ns += r->by_state_ns[s];
 	return ww_text_dur(t, ns);
 }
 
@@ -388,9 +390,7 @@ static void put_family(struct ww_text *t, const struct ww_report *r)
 		}
 		fprintf(t->out, "  %-24s %10s %10s %10s %10s  %s\n",
 			ww_text_fit(t, ww_name_thread(&t->mem, t->f, c->thread), 24), ww_text_dur(t, c->wall_ns),
-			state_sum(t, c, true),
-			ww_text_dur(t, c->by_state_ns[WW_ST_PREEMPTED] + c->by_state_ns[WW_ST_RUNQUEUE]),
-			state_sum(t, c, false),
+			group_sum(t, c, GROUP_RUNNING), group_sum(t, c, GROUP_READY), group_sum(t, c, GROUP_BLOCKED),
 			ww_text_fit(t, most_of(t, c), t->o->width > 90 ? t->o->width - 72 : 20));
 	}
 }

@@ -97,8 +97,9 @@ def check_trace(whywait, trace, name, schemas):
             p = sums_problem(t) or waits_problem(t)
             if p:
                 bad.append('tid %d, thread %d: %s' % (r['tid'], t['target']['tid'], p))
-        run_ns = j['states'].get('running-user', 0) + j['states'].get('running-kernel', 0) + j['states'].get('running', 0)
-        if (j['wall_ns'], run_ns, j['states'].get('blocked', 0)) != (r['wall_ns'], r['running_ns'], r['blocked_ns']):
+        run_ns, blocked_ns = (sum(j['states'].get(s, 0) for s in states) for states in (
+            ('running-user', 'running-kernel', 'running', 'interrupted'), ('blocked', 'stopped')))
+        if (j['wall_ns'], run_ns, blocked_ns) != (r['wall_ns'], r['running_ns'], r['blocked_ns']):
             bad.append('tid %d: the table of threads says something else' % r['tid'])
         if (j['loss']['lost_events'] or j['loss']['bad_packets']) and st != 3:
             bad.append('losses, but the exit status is %d' % st)
