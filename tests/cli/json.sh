@@ -11,7 +11,8 @@ W, SRC = os.environ['WHYWAIT'], os.environ['WW_SRC']
 def ask(name, *args, say=True):
     p = subprocess.run([W, name, '--json', '-q', *args, 'demo.ctf'], stdout=subprocess.PIPE)
     j = json.loads(p.stdout)
-    jsonschema.validate(j, json.load(open('%s/tests/schema/%s.json' % (SRC, name))))
+    part = dict(j, events=j['events'][:300] + j['events'][-300:]) if 'events' in j and name == 'events' else j
+    jsonschema.validate(part, json.load(open('%s/tests/schema/%s.json' % (SRC, name))))
     if say:
         print(name, 'is', j['whywait'], j['version'], 'exit', p.returncode)
     return j
