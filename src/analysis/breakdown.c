@@ -18,7 +18,14 @@ struct group {
 	uint32_t count;
 };
 
-typedef WW_VEC(struct group) group_vec;
+/* Groups by key; the same few come again and again, so the last ones are looked at first. */
+#define RECENT 16u
+struct groups {
+	struct group *v;
+	size_t n, cap;
+	struct ww_u64map map;
+	uint32_t recent[RECENT]; /* index + 1; 0 none */
+};
 
 /* An interrupt or a taken CPU has nothing to do with the call that it came in. */
 static bool has_call(enum ww_thread_state s)
@@ -28,32 +35,33 @@ static bool has_call(enum ww_thread_state s)
 
 static struct key key_of(const struct ww_facts *f, uint32_t i)
 {
-	const struct ww_state s = ww_state_get(f, i);
+	const uint8_t state = f->state.state[i];
+	const uint32_t call = f->state.syscall[i], fault = f->state.fault[i];
 	struct key k;
 
 	memset(&k, 0, sizeof(k)); /* padding too: keys are compared as bytes */
-	k.state = s.state;
+	k.state = state;
 	k.cause = ww_state_cause(f, i);
-	if (has_call(s.state) && s.syscall < f->syscall.n)
-		k.syscall_name = f->syscall.name[s.syscall];
-	k.other = s.other;
+	if (has_call(state) && call < f->syscall.n)
+		k.syscall_name = f->syscall.name[call];
+	k.other = f->state.other[i];
 	k.peer = WW_NONE;
 	k.dev = WW_NONE;
 	k.file = WW_NONE;
-	k.detail = s.detail;
-	if (s.state == WW_ST_RUNNING_KERNEL && s.syscall == WW_NONE && s.fault < f->fault.n) {
-		k.file = f->fault.file[s.fault];
-		k.object = 1 + f->fault.major[s.fault];
+	k.detail = f->state.detail[i];
+	if (state == WW_ST_RUNNING_KERNEL && call == WW_NONE && fault < f->fault.n) {
+		k.file = f->fault.file[fault];
+		k.object = 1 + f->fault.major[fault];
 	}
-	if (s.state != WW_ST_BLOCKED)
+	if (state != WW_ST_BLOCKED)
 		return k;
-	uint32_t io = ww_wait_block(f, s.wakeup);
+	uint32_t io = ww_wait_block(f, f->state.wakeup[i]);
 	k.peer = io == WW_NONE ? ww_wait_peer(f, i) : WW_NONE;
-	k.file = s.file;
-	if (k.file == WW_NONE && s.fault < f->fault.n)
-		k.file = f->fault.file[s.fault];
-	if (s.cause == WW_CA_FUTEX || s.cause == WW_CA_LOCK)
-		k.object = s.object;
+	k.file = f->state.file[i];
+	if (k.file == WW_NONE && fault < f->fault.n)
+		k.file = f->fault.file[fault];
+	if (f->state.cause[i] == WW_CA_FUTEX || f->state.cause[i] == WW_CA_LOCK)
+		k.object = f->state.object[i];
 	if (io != WW_NONE) {
 		k.dev = f->block_io.dev[io];
 		if (k.file == WW_NONE)
@@ -71,11 +79,11 @@ static uint64_t key_hash(const struct key *k)
 	return ww_hash_mix(h, k->dev | (uint64_t)k->detail << 32);
 }
 
-static struct group *group_get(group_vec *groups, struct ww_u64map *map, const struct key *k, uint32_t example)
+static struct group *group_find(struct groups *groups, const struct key *k, uint32_t example)
 {
 	for (uint64_t h = key_hash(k);; h++) {
 		bool fresh = false;
-		uint64_t *at = ww_u64map_get(map, h, groups->n, &fresh);
+		uint64_t *at = ww_u64map_get(&groups->map, h, groups->n, &fresh);
 		if (fresh) {
 			struct group *g = ww_vec_push(groups);
 			g->key = *k;
@@ -87,6 +95,17 @@ static struct group *group_get(group_vec *groups, struct ww_u64map *map, const s
 	}
 }
 
+static struct group *group_get(struct groups *groups, const struct key *k, uint32_t example)
+{
+	uint32_t *recent = &groups->recent[(k->state + k->syscall_name * 5 + k->detail + k->other * 3) % RECENT];
+
+	if (WW_LIKELY(*recent) && !memcmp(&groups->v[*recent - 1].key, k, sizeof(*k)))
+		return &groups->v[*recent - 1];
+	struct group *g = group_find(groups, k, example);
+	*recent = (uint32_t)(g - groups->v) + 1;
+	return g;
+}
+
 static void group_add(struct group *g, int64_t ns, bool uncertain)
 {
 	g->ns += ns;
@@ -96,7 +115,7 @@ static void group_add(struct group *g, int64_t ns, bool uncertain)
 }
 
 /* A time of waiting for a CPU belongs to those who had it meanwhile, each for his part. */
-static void add_ready(const struct ww_facts *f, group_vec *groups, struct ww_u64map *map, uint32_t row, struct key k,
+static void add_ready(const struct ww_facts *f, struct groups *groups, uint32_t row, struct key k,
 		      int64_t start, int64_t end)
 {
 	bool unsure = f->state.certainty[row] != WW_SURE;
@@ -112,18 +131,18 @@ static void add_ready(const struct ww_facts *f, group_vec *groups, struct ww_u64
 		if (b <= a)
 			continue;
 		if (a > start)
-			group_add(group_get(groups, map, &k, row), a - start, unsure);
+			group_add(group_get(groups, &k, row), a - start, unsure);
 		struct key whose = k;
 		if (f->run.thread[r] != f->state.thread[row])
 			whose.other = f->run.thread[r];
-		group_add(group_get(groups, map, &whose, row), b - a, unsure);
+		group_add(group_get(groups, &whose, row), b - a, unsure);
 		start = b;
 	}
 	if (start < end)
-		group_add(group_get(groups, map, &k, row), end - start, unsure);
+		group_add(group_get(groups, &k, row), end - start, unsure);
 }
 
-static void add_uncovered(group_vec *groups, struct ww_u64map *map, int64_t ns)
+static void add_uncovered(struct groups *groups, int64_t ns)
 {
 	struct key k;
 
@@ -132,7 +151,7 @@ static void add_uncovered(group_vec *groups, struct ww_u64map *map, int64_t ns)
 	memset(&k, 0, sizeof(k));
 	k.state = WW_ST_UNKNOWN;
 	k.detail = UINT32_MAX; /* of no state row */
-	group_add(group_get(groups, map, &k, WW_NONE), ns, true);
+	group_add(group_get(groups, &k, WW_NONE), ns, true);
 }
 
 static int by_time(const void *a, const void *b)
@@ -186,7 +205,7 @@ static uint32_t row_put(struct ww_breakdown_row *rows, uint32_t *n, struct ww_u6
 }
 
 /* Groups of different numbers may come out in the same words: one row for each wording. */
-static void rows_from_groups(struct ww_arena *mem, const struct ww_facts *f, const group_vec *groups,
+static void rows_from_groups(struct ww_arena *mem, const struct ww_facts *f, const struct groups *groups,
 			     struct ww_thread_report *ret)
 {
 	struct ww_breakdown_row *rows = WW_ARENA_ARRAY(mem, struct ww_breakdown_row, groups->n + 1);
@@ -264,8 +283,7 @@ uint32_t ww_breakdown_merge(struct ww_arena *mem, const struct ww_breakdown_row 
 void ww_breakdown_make(struct ww_arena *mem, const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns,
 		       int64_t to_ts_ns, struct ww_thread_report *ret)
 {
-	group_vec groups = {0};
-	struct ww_u64map map = {0};
+	struct groups groups = {0};
 	uint32_t first, n;
 	int64_t at = from_ts_ns;
 
@@ -277,19 +295,19 @@ void ww_breakdown_make(struct ww_arena *mem, const struct ww_facts *f, uint32_t 
 		int64_t end = WW_MIN(f->state.start_ts_ns[i] + f->state.dur_ns[i], to_ts_ns);
 		if (end <= start)
 			continue;
-		add_uncovered(&groups, &map, start - at);
+		add_uncovered(&groups, start - at);
 		ret->by_state_ns[WW_ST_UNKNOWN] += start - at;
 		struct key k = key_of(f, i);
 		if (k.state == WW_ST_PREEMPTED || k.state == WW_ST_RUNQUEUE)
-			add_ready(f, &groups, &map, i, k, start, end);
+			add_ready(f, &groups, i, k, start, end);
 		else
-			group_add(group_get(&groups, &map, &k, i), end - start, f->state.certainty[i] != WW_SURE);
+			group_add(group_get(&groups, &k, i), end - start, f->state.certainty[i] != WW_SURE);
 		ret->by_state_ns[f->state.state[i] < WW_ST_N ? f->state.state[i] : WW_ST_UNKNOWN] += end - start;
 		at = end;
 	}
-	add_uncovered(&groups, &map, to_ts_ns - at);
+	add_uncovered(&groups, to_ts_ns - at);
 	ret->by_state_ns[WW_ST_UNKNOWN] += to_ts_ns - at;
 	rows_from_groups(mem, f, &groups, ret);
 	ww_vec_free(&groups);
-	ww_u64map_release(&map);
+	ww_u64map_release(&groups.map);
 }

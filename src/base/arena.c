@@ -45,6 +45,17 @@ void ww_arena_reset(struct ww_arena *a)
 	a->used_bytes = 0;
 }
 
+void ww_arena_adopt(struct ww_arena *a, struct ww_arena *from)
+{
+	struct ww_arena_block **end = &a->head;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = from->head;
+	a->used_bytes += from->used_bytes;
+	*from = (struct ww_arena){0};
+}
+
 void *ww_arena_alloc(struct ww_arena *a, size_t bytes)
 {
 	size_t need = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);

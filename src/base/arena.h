@@ -17,6 +17,8 @@ struct ww_arena {
 void ww_arena_init(struct ww_arena *a);
 void ww_arena_release(struct ww_arena *a);
 void ww_arena_reset(struct ww_arena *a);
+/* What `from` holds is a's from now on, and stays where it is; `from` is empty. */
+void ww_arena_adopt(struct ww_arena *a, struct ww_arena *from);
 void *ww_arena_alloc(struct ww_arena *a, size_t bytes);
 char *ww_arena_strdup(struct ww_arena *a, const char *s);
 char *ww_arena_strndup(struct ww_arena *a, const char *s, size_t n);
