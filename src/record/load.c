@@ -258,7 +258,7 @@ int ww_load_failed(int r, struct ww_err *err)
 	if (r == -EPERM) {
 		ww_err_set(err, WW_EPERM, NULL, WW_ERR_NO_OFFSET,
 			   "the kernel does not let us load eBPF programs (%s)", complaint);
-		return ww_err_hint(err, "run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN");
+		return ww_err_hint(err, "a seccomp profile or a security module forbids bpf(2): record on the host");
 	}
 	return ww_err_set(err, WW_EKERNEL, NULL, WW_ERR_NO_OFFSET,
 			  "the kernel refused our eBPF programs: %s (%s)", strerror(-r), complaint);

@@ -82,3 +82,56 @@ uint64_t ww_privilege_caps(void)
 		return 0;
 	return d[0].effective | (uint64_t)d[1].effective << 32;
 }
+
+static int check_caps(struct ww_err *err)
+{
+	const uint64_t have = ww_privilege_caps();
+	const bool bpf = have >> CAP_BPF & 1, perfmon = have >> CAP_PERFMON & 1;
+
+	if (have >> CAP_SYS_ADMIN & 1 || (bpf && perfmon))
+		return 0;
+	ww_err_set(err, WW_EPERM, NULL, WW_ERR_NO_OFFSET, "recording needs %s%s%s, which uid %u does not have here",
+		   bpf ? "" : "CAP_BPF", bpf || perfmon ? "" : " and ", perfmon ? "" : "CAP_PERFMON", geteuid());
+	return ww_err_hint(err, "%s", geteuid() ? "run it with sudo: sudo whywait -- CMD (CMD still runs as you)"
+						 : "a container? give it --cap-add=BPF --cap-add=PERFMON, or record on the host");
+}
+
+/* PROC_PID_INIT_INO: the first namespace, whose ids the kernel's events have. */
+static int check_pid_namespace(struct ww_err *err)
+{
+	char ns[64];
+	ssize_t n = readlink("/proc/self/ns/pid", ns, sizeof(ns) - 1);
+
+	if (n < 0)
+		return ww_err_set(err, WW_EKERNEL, "/proc", WW_ERR_NO_OFFSET, "/proc is not mounted");
+	ns[n] = 0;
+	if (!strcmp(ns, "pid:[4026531836]"))
+		return 0;
+	ww_err_set(err, WW_EKERNEL, NULL, WW_ERR_NO_OFFSET,
+		   "this is a process namespace of its own (%s): process ids here are not the kernel's", ns);
+	return ww_err_hint(err, "record on the host, or give the container the host's process ids: --pid=host");
+}
+
+static int check_btf(struct ww_err *err)
+{
+	if (!access("/sys/kernel/btf/vmlinux", R_OK))
+		return 0;
+	if (errno == ENOENT && access("/sys/kernel", X_OK)) {
+		ww_err_set(err, WW_EKERNEL, "/sys/kernel/btf/vmlinux", WW_ERR_NO_OFFSET, "/sys is not mounted");
+		return ww_err_hint(err, "mount -t sysfs sysfs /sys");
+	}
+	if (errno != ENOENT)
+		return ww_err_errno(err, "/sys/kernel/btf/vmlinux", "cannot read");
+	ww_err_set(err, WW_EKERNEL, "/sys/kernel/btf/vmlinux", WW_ERR_NO_OFFSET,
+		   "this kernel does not describe its types (BTF)");
+	return ww_err_hint(err, "it needs CONFIG_DEBUG_INFO_BTF=y; the kernels of Debian, Ubuntu, Fedora and Arch have it");
+}
+
+int ww_privilege_check(struct ww_err *err)
+{
+	int rc = check_caps(err);
+
+	if (!rc)
+		rc = check_pid_namespace(err);
+	return rc ? rc : check_btf(err);
+}

@@ -30,6 +30,11 @@ enum ww_keep {
  * Affects the calling thread: call it while there is only one. */
 int ww_privilege_drop(unsigned keep, struct ww_err *err);
 
+/* ww_privilege_check - may this process record here? Needed are CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN, the
+ * kernel's own process ids and its types (BTF).
+ * error -WW_EPERM, -WW_EKERNEL: exactly what is missing, and how to get it */
+int ww_privilege_check(struct ww_err *err);
+
 /* Bit mask of the effective capabilities of this process. */
 uint64_t ww_privilege_caps(void);
 

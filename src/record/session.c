@@ -137,7 +137,9 @@ int ww_session_open(const struct ww_session_opts *opts, struct ww_session **ret,
 				      .ring_bytes = opts->ring_bytes, .flight_bytes = opts->flight_bytes};
 	memcpy(ro.uuid, s->uuid, 16);
 	/* Loading first: when the kernel refuses, an older trace has not been moved for nothing. */
-	rc = ww_recorder_open(&ro, &s->rec, err);
+	rc = ww_privilege_check(err);
+	if (!rc)
+		rc = ww_recorder_open(&ro, &s->rec, err);
 	if (!rc)
 		rc = ww_outdir_make(opts->outdir, &s->dirfd, err);
 	if (!rc && !opts->flight_bytes) {
