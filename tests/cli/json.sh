@@ -8,11 +8,17 @@ import jsonschema
 W, SRC = os.environ['WHYWAIT'], os.environ['WW_SRC']
 
 
+def part(j):
+    """The ends of long lists: one is like the other, and the schema is slow."""
+    if isinstance(j, list):
+        return [part(x) for x in (j if len(j) < 60 else j[:30] + j[-30:])]
+    return {k: part(v) for k, v in j.items()} if isinstance(j, dict) else j
+
+
 def ask(name, *args, say=True):
     p = subprocess.run([W, name, '--json', '-q', *args, 'demo.ctf'], stdout=subprocess.PIPE)
     j = json.loads(p.stdout)
-    part = dict(j, events=j['events'][:300] + j['events'][-300:]) if 'events' in j and name == 'events' else j
-    jsonschema.validate(part, json.load(open('%s/tests/schema/%s.json' % (SRC, name))))
+    jsonschema.validate(part(j), json.load(open('%s/tests/schema/%s.json' % (SRC, name))))
     if say:
         print(name, 'is', j['whywait'], j['version'], 'exit', p.returncode)
     return j
