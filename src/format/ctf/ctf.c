@@ -126,7 +126,6 @@ static void fill_info(struct ctf_reader *r, const char *path)
 
 	for (size_t k = 0; k < r->subs.n; k++)
 		r->t.converts |= r->subs.v[k]->m->converts;
-	i->path = ww_arena_strdup(&r->mem, path);
 	i->format = m->version == 2 ? "ctf 2" : "ctf 1.8";
 	i->hostname = ctf_meta_env(m, "hostname");
 	i->tracer = *major ? ww_arena_printf(&r->mem, "%s %s.%s%s%s", name, major, minor, *patch ? "." : "", patch) : name;

@@ -159,6 +159,31 @@ static void share_metadata(struct ctf_reader *r, struct ctf_sub *sub)
 	}
 }
 
+/* What to name instead of a tree of several hosts: the folders in it that hold traces. */
+static void hint_hosts(const char *root, struct ww_err *err)
+{
+	char text[200] = "";
+	size_t n = 0, len = 0, shown = 0, found = 0;
+	char **names = list(root, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		char *sub = ww_xasprintf("%s/%s", root, names[i]);
+		if (is_dir(sub) && tree_probe(sub, 0)) {
+			found++;
+			if (len + strlen(sub) + 2 < sizeof(text)) {
+				len += (size_t)snprintf(text + len, sizeof(text) - len, " %s", sub);
+				shown++;
+			}
+		}
+		free(sub);
+	}
+	list_free(names, n);
+	if (found > 1)
+		(void)ww_err_hint(err, "name one host, or several by themselves:%s%s", text, shown < found ? " ..." : "");
+	else
+		(void)ww_err_hint(err, "name the folder of each host by itself");
+}
+
 static int add_trace(struct ctf_reader *r, const char *dir, const char *meta, struct ww_err *err)
 {
 	struct ctf_sub *sub = ww_xcalloc(1, sizeof(*sub));
@@ -178,7 +203,7 @@ static int add_trace(struct ctf_reader *r, const char *dir, const char *meta, st
 					"traces of several hosts ('%s', '%s') in one tree", other, host);
 	}
 	if (rc)
-		(void)ww_err_hint(err, "name the folder of each host by itself");
+		hint_hosts(r->t.info.path, err);
 	share_metadata(r, sub);
 	*ww_vec_push(&r->subs) = sub;
 	return rc ? rc : add_files(r, sub, err);
@@ -210,6 +235,8 @@ static int tree(struct ctf_reader *r, const char *path, int depth, struct ww_err
 int ctf_discover(struct ctf_reader *r, const char *path, struct ww_err *err)
 {
 	int rc;
+
+	r->t.info.path = ww_arena_strdup(&r->mem, path);
 
 	if (is_dir(path)) {
 		rc = tree(r, path, 0, err);
