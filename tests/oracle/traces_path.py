@@ -1,0 +1,133 @@
+#!/usr/bin/python3
+"""The critical path over traces that other people's tools made. TAP.
+
+For every trace below WW_TRACES that has switches, and the threads that ran most: the JSON is as its schema says
+(the oracle is python3-jsonschema), the segments lie end to end, and the path says the same as the tree
+(tests/truth/path_agrees.py). For the trace `single`, what the traced program itself wrote down (truth.txt): who
+the path must be on while the program's main thread waits for each of its phases.
+"""
+import collections, glob, json, os, re, subprocess, sys
+import jsonschema
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(TESTS, 'truth'))
+import path_agrees
+
+W = os.environ.get('WHYWAIT', 'whywait')
+DIR = os.environ.get('WW_TRACES', '/nonexistent')
+THREADS = 4         # a trace
+n = failed = 0
+
+
+def check(bad, text):
+    global n, failed
+    n += 1
+    failed += bool(bad)
+    print('%sok %d - %s' % ('not ' if bad else '', n, text))
+    for b in bad[:8]:
+        print('#   ' + str(b)[:300])
+    sys.stdout.flush()
+
+
+def run(*args):
+    p = subprocess.run([W, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+    return p.returncode, p.stdout
+
+
+def any_trace(path, schema):
+    rc, out = run('threads', '--json', '-q', '--top', '200', path)
+    if rc not in (0, 3):
+        return None     # no switches, or not sound: others test what is said then
+    bad = []
+    rows = [t for t in json.loads(out)['rows'] if t['waits']]
+    rows.sort(key=lambda t: -t['blocked_ns'] if t['cause'] not in ('unknown', 'idle', '') else 0)
+    tids = [t for t in dict.fromkeys(r['tid'] for r in rows) if [r['tid'] for r in rows].count(t) == 1]
+    for tid in tids[:THREADS]:
+        path_j, tree = path_agrees.ask(W, 'path', path, tid), path_agrees.ask(W, 'tree', path, tid)
+        try:
+            jsonschema.validate(path_j, schema)
+        except jsonschema.ValidationError as e:
+            bad.append('%d: %s at %s' % (tid, e.message[:150], list(e.absolute_path)))
+        bad += path_agrees.shape(path_j) + path_agrees.own_states(tid, path_j, tree)
+        bad += path_agrees.against_tree(tid, path_j, tree)
+    return bad, len(tids[:THREADS])
+
+
+def truth(path):
+    for line in open(path):
+        f = line.rstrip('\n').split('\t')
+        if not line.startswith('#'):
+            yield {'phase': f[0], 'role': f[1], 'tid': int(f[2]), 't0': int(f[3]), 't1': int(f[4]), 'note': f[7]}
+
+
+def share(path, t0, t1, test):
+    return sum(max(0, min(t1, s['start_ns'] + s['dur_ns']) - max(t0, s['start_ns'])) for s in path['segments'] if test(s)) / 1e6
+
+
+def zoo(trace, rows):
+    """Each phase on the path of the main thread: the least that must be there, in ms, by construction."""
+    main = next(r['tid'] for r in rows if r['role'] == 'main')
+    path, tree = path_agrees.ask(W, 'path', trace, main), path_agrees.ask(W, 'tree', trace, main)
+    off = path['hosts'][0]['clock']['offset_ns']
+    tid = {r['role']: r['tid'] for r in rows}
+    running = lambda s: s['kind'].startswith('running') or s['kind'] == 'interrupted'
+    ready = lambda s: s['kind'] in ('preempted', 'runqueue')
+    for r in rows:
+        t0, t1 = r['t0'] + off, r['t1'] + off
+        long, why = (t1 - t0) / 1e6, None
+        if r['role'] == 'main':     # while it waits, the path is on others, and is known
+            mine = share(path, t0, t1, lambda s: s['depth'] == 0)
+            # (The root file system of that machine is no block device: its reads end with an IRQ that tells nothing.)
+            lost = share(path, t0, t1, lambda s: s['kind'] == 'unknown' and 'virtio0-requests' not in s['detail'])
+            blocked = sum(max(0, min(t1, w['start_ns'] + w['dur_ns']) - max(t0, w['start_ns'])) for w in tree['waits']) / 1e6
+            why = (blocked < 0.8 * long or mine > long - blocked + 0.01 or lost > 0.05 * long) and \
+                'on main %.1f, unknown %.1f of %.1f ms, of which it waited %.1f' % (mine, lost, long, blocked)
+        elif r['role'] == 'sleeper':
+            ms = int(r['note'].split()[1])
+            got = share(path, t0, t1, lambda s: s['kind'] == 'timer' and s['tid'] == r['tid'])
+            why = got < ms and 'timer %.1f of %d ms' % (got, ms)
+        elif r['role'] == 'parent':
+            child = int(r['note'].split()[1])
+            # the child or, when it has none, whoever has its CPU; and its reads from the disk
+            got = share(path, t0, t1, lambda s: s['tid'] == child)
+            why = got < 0.6 * long and 'on the child %.1f of %.1f ms' % (got, long)
+        elif r['role'] == 'consumer':
+            got = share(path, t0, t1, lambda s: s['tid'] == tid['producer'] and running(s))
+            why = got < 0.97 * 5 * 8 and 'on the producer, running, %.1f of 40 ms' % got
+        elif r['role'] == 'writer':
+            got = share(path, t0, t1, lambda s: s['kind'] == 'disk' or (s['comm'] or '').startswith('jbd2') or running(s) or ready(s))
+            disk = share(path, t0, t1, lambda s: s['kind'] == 'disk')
+            why = (got < 0.97 * long or not disk) and '%s ms disk, %.1f of %.1f known' % (disk, got, long)
+        elif r['role'] == 'server':
+            got = share(path, t0, t1, lambda s: s['tid'] == r['tid'] and (running(s) or ready(s)))
+            slept = share(path, t0, t1, lambda s: s['tid'] == r['tid'] and s['kind'] == 'timer')
+            client = share(path, t0, t1, lambda s: s['tid'] == tid['client'])  # two on one CPU: it may be the client's turn
+            cpu = int(r['note'].split()[0])
+            why = (got + client < cpu or 'timer' in r['note'] and slept < 5) and 'server %.1f, slept %.1f ms' % (got, slept)
+        elif r['role'].startswith('spin'):
+            got = share(path, t0, t1, lambda s: s['kind'] == 'preempted' and 'wl-spin' in s['detail'])
+            why = got < 20 and 'preempted by the other spinner for %.1f ms' % got
+        elif r['role'] == 'faulter':
+            got = share(path, t0, t1, lambda s: s['kind'] in ('disk', 'fault'))
+            why = not got and 'no fault on the path'
+        else:
+            continue
+        check([why] if why else [], 'single: %s, %s %d: %s' % (r['phase'], r['role'], r['tid'], r['note'][:50]))
+
+
+if not os.path.isdir(DIR):
+    print('1..0 # SKIP no shared traces')
+    sys.exit(77)
+schema = json.load(open(os.path.join(TESTS, 'schema/path.json')))
+traces = sorted({os.path.dirname(os.path.dirname(m)) for m in glob.glob(DIR + '/*/trace/*/metadata') + glob.glob(DIR + '/*/*/trace/*/metadata')} |
+                set(glob.glob(DIR + '/*/*.dat') + glob.glob(DIR + '/*/*.data') + glob.glob(DIR + '/variants/*/*.dat') + glob.glob(DIR + '/variants/*/*.data')))
+asked = 0
+for t in traces:
+    r = any_trace(t, schema)
+    if r:
+        asked += r[1]
+        check(r[0], '%s: %d threads: schema, end to end, as the tree' % (os.path.relpath(t, DIR), r[1]))
+check([] if asked > 25 else ['%d' % asked], 'many threads were asked about (%d)' % asked)
+zoo(os.path.join(DIR, 'single/trace'), list(truth(os.path.join(DIR, 'single/truth.txt'))))
+print('1..%d' % n)
+sys.exit(1 if failed else 0)
