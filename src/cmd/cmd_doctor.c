@@ -8,6 +8,7 @@
 #include "cmd/commands.h"
 #include "cmd/opts.h"
 #include "record/doctor.h"
+#include "record/recorder.h"
 
 static int print_json(const struct ww_doctor *d)
 {
@@ -60,6 +61,8 @@ int cmd_doctor(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
+	if (o.verbose)
+		ww_recorder_log(stderr);
 	ww_doctor_examine(&d);
 	if (o.json ? print_json(&d) : print_text(&d, ww_opts_color(&o, stdout), o.quiet))
 		return WW_EXIT_FAILED;

@@ -198,19 +198,18 @@ static void check_tracepoints(struct ww_doctor_row *r)
 static void check_programs(struct ww_doctor_row *r)
 {
 	struct ww_err err = {0};
-	char refused[200];
 
 	if (!may(CAP_SYS_ADMIN) && !(may(CAP_BPF) && may(CAP_PERFMON))) {
 		say(r, WW_DOCTOR_NOTE, "not tried: loading programs needs privileges");
 		advise(r, "See the row user");
 		return;
 	}
-	if (!ww_recorder_try(NULL, refused, sizeof(refused), &err)) {
+	if (!ww_recorder_try(NULL, &err)) {
 		say(r, WW_DOCTOR_OK, "the kernel accepts all of our programs");
 		return;
 	}
-	say(r, WW_DOCTOR_BAD, "%.200s%s%s", err.message, *refused ? "; refused: " : "", refused);
-	advise(r, "Recording needs every one of them; WHYWAIT_DEBUG=bpf whywait doctor shows the kernel's reasons");
+	say(r, WW_DOCTOR_BAD, "%.290s", err.message);
+	advise(r, "whywait doctor -v shows the kernel's reasons");
 }
 
 static void check_lockdown(struct ww_doctor_row *r)

@@ -14,19 +14,19 @@
 
 /* The last thing that libbpf complained about; it prints nothing by itself. */
 static _Thread_local char complaint[256];
+static FILE *log_file;
 
 static int complain(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-	const char *debug = getenv("WHYWAIT_DEBUG");
 	char line[256];
 
 	if (level != LIBBPF_WARN)
 		return 0;
-	if (debug && strstr(debug, "bpf")) {
+	if (log_file) {
 		va_list again;
 
 		va_copy(again, ap);
-		vfprintf(stderr, fmt, again); /* the verifier's log among it */
+		vfprintf(log_file, fmt, again); /* the verifier's log among it */
 		va_end(again);
 	}
 	vsnprintf(line, sizeof(line), fmt, ap);
@@ -36,6 +36,11 @@ static int complain(enum libbpf_print_level level, const char *fmt, va_list ap)
 	if (!complaint[0])
 		memcpy(complaint, line, sizeof(line));
 	return 0;
+}
+
+void ww_recorder_log(FILE *f)
+{
+	log_file = f;
 }
 
 void ww_load_clear(void)
@@ -166,6 +171,8 @@ static void symbols_set(struct whywait_bpf *skel)
 
 static bool wanted(const struct ww_recorder *rec, const char *name)
 {
+	if (!strncmp(name, "ww_find_", 8) || !strcmp(name, "ww_look_at_misses"))
+		return true;
 	if (!strncmp(name, "ww_sys_", 7))
 		return !rec->opts.light;
 	return !rec->opts.syscalls_only;
@@ -199,24 +206,26 @@ static bool tracepoint_fits(const struct btf *btf, const struct bpf_program *p)
 	return args;
 }
 
+#define NEXTS 4
 /* The programs that the two at the system call tracepoints go on with: entered by a tail call, attached nowhere. */
 static struct next {
 	struct bpf_program *prog;
 	struct bpf_map *map;
 	uint32_t index;
-} *next_get(struct whywait_bpf *skel, struct next ret[3])
+} *next_get(struct whywait_bpf *skel, struct next ret[NEXTS])
 {
 	ret[0] = (struct next){skel->progs.ww_sys_enter_rest, skel->maps.ww_enter_next, 0};
 	ret[1] = (struct next){skel->progs.ww_sys_exit_rest, skel->maps.ww_exit_next, 0};
 	ret[2] = (struct next){skel->progs.ww_sys_exit_fds, skel->maps.ww_exit_next, 1};
+	ret[3] = (struct next){skel->progs.ww_sys_exit_ready, skel->maps.ww_exit_next, 2};
 	return ret;
 }
 
 static int next_set(struct whywait_bpf *skel)
 {
-	struct next rows[3], *n = next_get(skel, rows);
+	struct next rows[NEXTS], *n = next_get(skel, rows);
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < NEXTS; i++) {
 		int fd = bpf_program__fd(n[i].prog);
 
 		if (fd >= 0 && bpf_map_update_elem(bpf_map__fd(n[i].map), &n[i].index, &fd, BPF_ANY))
@@ -288,14 +297,17 @@ int ww_load_programs(struct ww_recorder *rec, const char *only, struct ww_err *e
 	int r = programs_choose(rec, err);
 	if (r)
 		return r;
-	struct next rows[3];
+	struct next rows[NEXTS];
 	next_get(skel, rows);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < NEXTS; i++)
 		bpf_program__set_autoattach(rows[i].prog, false);
 	struct bpf_program *p;
 	bpf_object__for_each_program(p, skel->obj)
 		if (only && strcmp(only, bpf_program__name(p)))
 			bpf_program__set_autoload(p, false);
+	bpf_program__set_autoattach(skel->progs.ww_find_stats, false);
+	bpf_program__set_autoattach(skel->progs.ww_find_mark, false);
+	bpf_program__set_autoattach(skel->progs.ww_look_at_misses, false);
 	r = whywait_bpf__load(skel);
 	if (!r)
 		r = next_set(skel);
@@ -304,31 +316,14 @@ int ww_load_programs(struct ww_recorder *rec, const char *only, struct ww_err *e
 	return 0;
 }
 
-int ww_recorder_try(const char *only, char *refused, size_t size, struct ww_err *err)
+int ww_recorder_try(const char *only, struct ww_err *err)
 {
 	struct ww_recorder rec = {.opts.ring_bytes = 8192, .opts.subbuf_bytes = 4096};
-	const char *names[WW_PROGRAMS_MAX];
-	struct bpf_program *p;
-	size_t n = 0, at = 0;
 
-	refused[0] = 0;
 	ww_load_clear();
 	int r = ww_load_sizes(&rec, err);
 	if (!r)
 		r = ww_load_programs(&rec, only, err);
-	if (r == -WW_EKERNEL && rec.skel && !only)
-		bpf_object__for_each_program(p, rec.skel->obj)
-			if (bpf_program__autoload(p) && n < WW_PROGRAMS_MAX)
-				names[n++] = strdup(bpf_program__name(p));
 	whywait_bpf__destroy(rec.skel);
-	for (size_t i = 0; i < n; i++) {
-		rec.skel = NULL;
-		ww_load_clear();
-		if (ww_load_programs(&rec, names[i], NULL) && at < size)
-			at += (size_t)snprintf(refused + at, size - at, "%s%s", at ? ", " : "", names[i]);
-		whywait_bpf__destroy(rec.skel);
-		free((char *)names[i]);
-	}
 	return r;
 }
-

@@ -24,6 +24,79 @@ static int64_t now_ns(void)
 	return (int64_t)ts.tv_sec * WW_NS_PER_S + ts.tv_nsec;
 }
 
+/* Programs that the kernel skipped because they ran on the CPU already: the sum, which costs no CPU anything. */
+static uint64_t misses_read(struct ww_recorder *rec)
+{
+	struct bpf_program *p;
+	uint64_t sum = 0;
+
+	bpf_object__for_each_program(p, rec->skel->obj) {
+		struct bpf_prog_info info = {0};
+		uint32_t len = sizeof(info);
+		int fd = bpf_program__fd(p);
+
+		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &len))
+			sum += info.recursion_misses;
+	}
+	return sum;
+}
+
+/* When there are new ones, each CPU looks at its own; what no CPU finds is shown in CPU 0's packets. */
+static void misses_look(struct ww_recorder *rec)
+{
+	uint64_t sum = misses_read(rec), found = 0;
+	int fd = bpf_program__fd(rec->skel->progs.ww_look_at_misses);
+
+	if (sum == rec->misses_seen)
+		return;
+	rec->misses_seen = sum;
+	for (uint32_t i = 0; i < rec->rings.ncpu; i++) {
+		LIBBPF_OPTS(bpf_test_run_opts, o, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = i);
+
+		if (fd >= 0)
+			bpf_prog_test_run_opts(fd, &o); /* fails for a CPU that is offline */
+		found += __atomic_load_n(&rec->rings.ctl[i].missed, __ATOMIC_RELAXED);
+	}
+	rec->rings.extra_lost = sum > found ? sum - found : 0;
+}
+
+/* Runs an iterator program over all that it iterates over. */
+static void iterate(struct bpf_program *p)
+{
+	struct bpf_link *l = bpf_program__attach_iter(p, NULL);
+	int fd = l ? bpf_iter_create(bpf_link__fd(l)) : -1;
+	char buf[64];
+
+	while (fd >= 0 && read(fd, buf, sizeof(buf)) > 0)
+		;
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(l);
+}
+
+/* Tells the programs where the kernel counts their misses; without it they are known in sum only. */
+static void misses_prepare(struct ww_recorder *rec)
+{
+	struct whywait_bpf__bss *bss = rec->skel->bss;
+	struct bpf_map_info map = {0};
+	uint32_t len = sizeof(map);
+	struct bpf_program *p;
+
+	bpf_object__for_each_program(p, rec->skel->obj) {
+		struct bpf_prog_info info = {0};
+		uint32_t n = sizeof(info);
+		int fd = bpf_program__fd(p);
+
+		if (fd >= 0 && bss->ww_prog_count < WW_MAX_PROGS && !bpf_obj_get_info_by_fd(fd, &info, &n))
+			bss->ww_prog_ids[bss->ww_prog_count++] = info.id;
+	}
+	if (bpf_obj_get_info_by_fd(bpf_map__fd(rec->skel->maps.ww_percpu_mark), &map, &len))
+		return;
+	bss->ww_mark_id = map.id;
+	iterate(rec->skel->progs.ww_find_stats);
+	iterate(rec->skel->progs.ww_find_mark);
+}
+
 int ww_recorder_open(const struct ww_recorder_opts *opts, struct ww_recorder **ret, struct ww_err *err)
 {
 	struct ww_recorder *rec = ww_xcalloc(1, sizeof(*rec));
@@ -46,6 +119,7 @@ int ww_recorder_open(const struct ww_recorder_opts *opts, struct ww_recorder **r
 		ww_recorder_close(rec);
 		return r;
 	}
+	misses_prepare(rec);
 	rec->lost_per_cpu = ww_xcalloc(rec->rings.ncpu, sizeof(uint64_t));
 	*ret = rec;
 	return 0;
@@ -120,23 +194,6 @@ int ww_recorder_start(struct ww_recorder *rec, struct ww_err *err)
 	return 0;
 }
 
-/* Programs that the kernel skipped because they ran on the CPU already. */
-static uint64_t misses_read(struct ww_recorder *rec)
-{
-	struct bpf_program *p;
-	uint64_t sum = 0;
-
-	bpf_object__for_each_program(p, rec->skel->obj) {
-		struct bpf_prog_info info = {0};
-		uint32_t len = sizeof(info);
-		int fd = bpf_program__fd(p);
-
-		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &len))
-			sum += info.recursion_misses;
-	}
-	return sum;
-}
-
 static int drain(struct ww_recorder *rec, struct ww_err *err)
 {
 	int64_t older = -1;
@@ -145,7 +202,7 @@ static int drain(struct ww_recorder *rec, struct ww_err *err)
 		return 0;
 	if (now_ns() - rec->flushed_ns >= FLUSH_NS / 4) {
 		rec->flushed_ns = now_ns();
-		rec->rings.extra_lost = misses_read(rec);
+		misses_look(rec);
 		older = FLUSH_NS;
 	}
 	return ww_ring_set_drain(&rec->rings, older, err);
@@ -189,7 +246,7 @@ int ww_recorder_stop(struct ww_recorder *rec, struct ww_err *err)
 	faults_detach(rec);
 	whywait_bpf__detach(rec->skel);
 	settle();
-	rec->rings.extra_lost = misses_read(rec);
+	misses_look(rec);
 	if (rec->rings.outdir[0]) {
 		ret = ww_ring_set_drain(&rec->rings, 0, err);
 		r = ww_ring_set_finish(&rec->rings, err);

@@ -14,6 +14,8 @@
 #ifndef WW_RECORDER_H
 #define WW_RECORDER_H
 
+#include <stdio.h>
+
 #include "base/base.h"
 #include "base/err.h"
 
@@ -45,10 +47,11 @@ struct ww_recorder_stats {
  * privileges, -WW_EKERNEL when it lacks BTF or a tracepoint that we cannot do without. */
 int ww_recorder_open(const struct ww_recorder_opts *opts, struct ww_recorder **ret,
 		     struct ww_err *err);
-/* Loads the programs as ww_recorder_open does, or `only` that one when it is not NULL, and lets go of them. When
- * it fails, err says why, and refused (size bytes) the programs that the kernel refuses also alone, "a, b".
- * WHYWAIT_DEBUG=bpf shows the verifier's log. */
-int ww_recorder_try(const char *only, char *refused, size_t size, struct ww_err *err);
+/* Loads the programs as ww_recorder_open does, or `only` that one when it is not NULL, and lets go of them; err
+ * names the first that the kernel refuses. */
+int ww_recorder_try(const char *only, struct ww_err *err);
+/* From now on libbpf's complaints, the verifier's log among them, are also written to f; NULL: no more. */
+void ww_recorder_log(FILE *f);
 /* The process that tid `pid` belongs to and, from then on, all that it forks. Any time after open. */
 int ww_recorder_target_add(struct ww_recorder *rec, int32_t pid, struct ww_err *err);
 /* The calling process is the recorder: its events are recorded, but not its system calls. */

@@ -20,6 +20,7 @@ struct ww_recorder {
 	const char *missing[WW_PROGRAMS_MAX + 1];
 	size_t nmissing;
 	int64_t flushed_ns;
+	uint64_t misses_seen;
 	struct bpf_link *fault_links[2 * WW_MAX_CPUS];
 };
 

@@ -68,6 +68,11 @@ void ww_ring_set_release(struct ww_ring_set *s)
 	s->base = NULL;
 }
 
+static uint64_t lost_in_kernel(const struct ww_ring_ctl *ctl)
+{
+	return __atomic_load_n(&ctl->lost, __ATOMIC_RELAXED) + __atomic_load_n(&ctl->missed, __ATOMIC_RELAXED);
+}
+
 uint64_t ww_ring_lost(const struct ww_ring_set *s, uint32_t cpu)
 {
 	return __atomic_load_n(&s->ctl[cpu].lost, __ATOMIC_RELAXED) + s->cpu[cpu].dropped;
@@ -157,7 +162,7 @@ static bool sub_close(struct ww_ring_set *s, uint32_t cpu, uint64_t pos)
 	uint64_t last = __atomic_load_n(&ctl->last_ts_ns, __ATOMIC_RELAXED);
 	sub->end_bytes = (uint32_t)(pos & (s->sub_bytes - 1));
 	sub->end_ts_ns = WW_MAX(now, last);
-	sub->lost = __atomic_load_n(&ctl->lost, __ATOMIC_RELAXED);
+	sub->lost = lost_in_kernel(ctl);
 	__atomic_add_fetch(&sub->committed, next - pos, __ATOMIC_SEQ_CST);
 	return true;
 }
@@ -236,7 +241,7 @@ int ww_ring_set_finish(struct ww_ring_set *s, struct ww_err *err)
 		struct ww_packet_head *h = (struct ww_packet_head *)page;
 		uint64_t now = now_ns();
 
-		head_fill(s, i, h, now, now, sizeof(*h), __atomic_load_n(&s->ctl[i].lost, __ATOMIC_RELAXED));
+		head_fill(s, i, h, now, now, sizeof(*h), lost_in_kernel(&s->ctl[i]));
 		if (h->events_discarded == s->cpu[i].discarded)
 			continue;
 		int r = file_append(s, i, page, sizeof(page), err);

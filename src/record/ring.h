@@ -29,7 +29,7 @@ struct ww_ring_set {
 	uint8_t uuid[16];
 	char outdir[256];         /* "": no file */
 	uint64_t events, bytes, packets;
-	uint64_t extra_lost;      /* shown in CPU 0's packets: what no ring can count */
+	uint64_t extra_lost;      /* shown in CPU 0's packets: misses whose CPU is not known */
 };
 
 /* Maps the ring map. ctl is the caller's and outlives the set. */

@@ -51,9 +51,9 @@ static int meta_write(const char *dir, const uint8_t uuid[16], struct ww_err *er
 static int try(const char *program)
 {
 	struct ww_err err = {0};
-	char refused[200];
 
-	return ww_recorder_try(program, refused, sizeof(refused), &err) ? die(&err) : 0;
+	ww_recorder_log(stderr);
+	return ww_recorder_try(program, &err) ? die(&err) : 0;
 }
 
 /* Until the child sleeps in its only blocking call: the recording then always begins at that call's

@@ -198,12 +198,30 @@ static __always_inline void ww_emit_epoll(u32 pid, struct ww_call *c)
 	ww_commit(&s);
 }
 
-__noinline int ww_emit_fds(struct ww_call *c, long ret, u32 fc)
+#define WW_FC_READY (WW_FC_POLL | WW_FC_SELECT | WW_FC_EPOLL_WAIT)
+
+/* Which descriptors were ready, of a call that has waited for several. */
+static __always_inline int ww_emit_readies(struct ww_call *c, long ret, u32 fc)
 {
-	if (!c || ret < 0)
-		return 0;
 	struct task_struct *t = bpf_get_current_task_btf();
 	u32 tid = t->pid;
+
+	if (ret <= 0 || ww_sc_exit[ww_sc_index(c)].seq)
+		return 0; /* the call's own event says which are ready */
+	if (fc & WW_FC_POLL)
+		ww_ready_poll(c, tid);
+	else if (fc & WW_FC_SELECT)
+		ww_ready_select(c, tid);
+	else
+		ww_ready_epoll(c, tid, ret);
+	return 0;
+}
+
+static __always_inline int ww_emit_fds(struct ww_call *c, long ret, u32 fc)
+{
+	if (ret < 0)
+		return 0;
+	struct task_struct *t = bpf_get_current_task_btf();
 
 	if (fc & WW_FC_FCNTL && (c->arg[1] == 0 || c->arg[1] == 1030)) /* F_DUPFD, F_DUPFD_CLOEXEC */
 		fc |= WW_FC_NEW;
@@ -228,14 +246,6 @@ __noinline int ww_emit_fds(struct ww_call *c, long ret, u32 fc)
 		ww_emit_open_fds(t);
 	} else if (fc & WW_FC_EPOLL_CTL) {
 		ww_emit_epoll(t->tgid, c);
-	} else if (ww_sc_exit[ww_sc_index(c)].seq) {
-		return 0; /* the call's own event says which are ready */
-	} else if (ret > 0 && fc & WW_FC_POLL) {
-		ww_ready_poll(c, tid);
-	} else if (ret > 0 && fc & WW_FC_SELECT) {
-		ww_ready_select(c, tid);
-	} else if (ret > 0 && fc & WW_FC_EPOLL_WAIT) {
-		ww_ready_epoll(c, tid, ret);
 	}
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "event_ids.h"
+#include "misses.bpf.h"
 #include "wire.h"
 
 /* value_size and max_entries are set at load time from the ring's size. */
@@ -24,8 +25,6 @@ struct {
 	__uint(key_size, sizeof(u32));
 	__uint(value_size, 4096 + WW_TAIL);
 } ww_rings SEC(".maps");
-
-struct ww_ring_ctl ww_ctl[WW_MAX_CPUS] SEC(".data.ctl");
 
 const volatile __u32 ww_sub_mask = 4095; /* sub_bytes - 1 */
 const volatile __u32 ww_sub_shift = 12;
@@ -99,7 +98,8 @@ __noinline int ww_open(u32 cpu, u64 pos, u64 ts, u32 need)
 		if (s) {
 			s->end_bytes = off;
 			s->end_ts_ns = ts;
-			s->lost = c->lost;
+			c->missed = ww_misses_here();
+			s->lost = c->lost + c->missed;
 			__sync_fetch_and_add(&s->committed, (u64)ww_sub_mask + 1 - off);
 		}
 	}
@@ -185,6 +185,14 @@ static __always_inline u8 *ww_reserve(struct ww_slot *slot, u32 id, u32 bytes)
 	slot->committed = &ww_sub_of(data)->committed;
 	slot->add = WW_COMMIT_EVENT + o.head + bytes;
 	return data + (o.at & ww_sub_mask) + (o.head & 15);
+}
+
+/* Run by user space on each CPU before it closes a packet. */
+SEC("raw_tp")
+int ww_look_at_misses(void *ctx)
+{
+	ww_ctl[bpf_get_smp_processor_id() & (WW_MAX_CPUS - 1)].missed = ww_misses_here();
+	return 0;
 }
 
 /* The same, for programs in which each call of a function is felt: what nearly always happens stands here, one

@@ -12,23 +12,35 @@
 
 #include "seq.bpf.h"
 
-/* Room on the stack for a call's first and second string: a program and what it calls have 512 bytes
- * together before Linux 6.13. */
+/* A call's first and second string. Their room is not on the stack: a program and what it calls have 512 bytes
+ * of that together before Linux 6.13. One for each CPU is enough, since no system call begins or ends while
+ * another's program runs there. */
 #define STR_BYTES  128
 #define STR2_BYTES 64
+
+struct ww_text {
+	char text[STR_BYTES + STR2_BYTES];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ww_text);
+} ww_text_room SEC(".maps");
 
 /* A call with strings, or with bytes that its arguments point to: the strings are read first, since the room
  * in the ring depends on their lengths. */
 __noinline int ww_emit_slow(u32 index, u32 exit, struct ww_call *c)
 {
 	const volatile struct ww_sc_layout *l = &ww_sc_entry[index & (WW_SC_TABLE - 1)];
-	char text[STR_BYTES + STR2_BYTES];
 	u32 len0 = 1, len1 = 1, k = 0, off = 0;
+	struct ww_text *room = bpf_map_lookup_elem(&ww_text_room, &k);
 	struct ww_slot s;
 	u8 *p;
 
-	if (!c)
+	if (!c || !room)
 		return 0;
+	char *text = room->text;
 	if (exit)
 		l = &ww_sc_exit[index & (WW_SC_TABLE - 1)];
 	text[0] = text[STR_BYTES] = 0;
@@ -130,7 +142,7 @@ static __always_inline void ww_emit_rest(const volatile struct ww_sc_layout *l, 
 {
 	if (l->seq)
 		ww_emit_seq(index, exit, c);
-	else
+	else if (!ww_emit_ints(l, c))
 		ww_emit_slow(index, exit, c);
 }
 
@@ -143,7 +155,7 @@ static __always_inline bool ww_wanted(void)
 }
 
 /* Which program goes on; user space fills them. A tail call that returns has failed. */
-enum { NEXT_REST, NEXT_FDS, NEXT_MAX };
+enum { NEXT_REST, NEXT_FDS, NEXT_READY, NEXT_MAX };
 struct ww_next_map {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, NEXT_MAX);
@@ -229,7 +241,12 @@ int BPF_PROG(ww_sys_exit, struct pt_regs *regs, long ret)
 	if (!ww_wanted())
 		return 0;
 	ww_call_here(&c, regs, ww_regs_nr(regs), ret);
-	if (!ww_calls_only && ww_fd_call(&c) & ~WW_FC_FIRST) {
+	u32 fc = ww_calls_only ? 0 : ww_fd_call(&c) & ~WW_FC_FIRST;
+	if (fc & WW_FC_READY) {
+		ww_go_on(ctx, &ww_exit_next, NEXT_READY);
+		return 0;
+	}
+	if (fc) {
 		ww_go_on(ctx, &ww_exit_next, NEXT_FDS);
 		return 0;
 	}
@@ -241,7 +258,17 @@ int BPF_PROG(ww_sys_exit, struct pt_regs *regs, long ret)
 	return 0;
 }
 
-/* What the call did with descriptors comes before its own event. */
+/* The call's own event, after what it did with descriptors. */
+static __always_inline void ww_exit_after(void *ctx, struct ww_call *c)
+{
+	const volatile struct ww_sc_layout *l = &ww_sc_exit[ww_sc_index(c)];
+
+	if (!ww_has_layout(l, c))
+		ww_emit_raw_exit(c);
+	else
+		ww_go_on(ctx, &ww_exit_next, NEXT_REST);
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(ww_sys_exit_fds, struct pt_regs *regs, long ret)
 {
@@ -249,11 +276,18 @@ int BPF_PROG(ww_sys_exit_fds, struct pt_regs *regs, long ret)
 
 	ww_call_here(&c, regs, ww_regs_nr(regs), ret);
 	ww_emit_fds(&c, ret, ww_fd_call(&c));
-	const volatile struct ww_sc_layout *l = &ww_sc_exit[ww_sc_index(&c)];
-	if (!ww_has_layout(l, &c))
-		ww_emit_raw_exit(&c);
-	else if (!ww_emit_ints(l, &c))
-		ww_go_on(ctx, &ww_exit_next, NEXT_REST);
+	ww_exit_after(ctx, &c);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(ww_sys_exit_ready, struct pt_regs *regs, long ret)
+{
+	struct ww_call c;
+
+	ww_call_here(&c, regs, ww_regs_nr(regs), ret);
+	ww_emit_readies(&c, ret, ww_fd_call(&c));
+	ww_exit_after(ctx, &c);
 	return 0;
 }
 

@@ -261,6 +261,32 @@ struct io_uring_cqe {
 	s32 res;
 };
 
+struct u64_stats {
+	u64 v;
+};
+struct bpf_prog_stats {
+	struct u64_stats misses;
+};
+struct bpf_prog_aux {
+	u32 id;
+};
+struct bpf_prog {
+	struct bpf_prog_stats *stats;
+	struct bpf_prog_aux *aux;
+};
+struct bpf_iter__bpf_prog {
+	struct bpf_prog *prog;
+};
+struct bpf_map {
+	u32 id;
+};
+struct bpf_iter__bpf_map {
+	struct bpf_map *map;
+};
+struct bpf_array {
+	void *pptrs[1];
+};
+
 #pragma clang attribute pop
 
 #endif

@@ -35,6 +35,7 @@ typedef int32_t ww_s32;
 
 #define WW_CTF_MAGIC   0xC1FC1FC1u
 #define WW_MAX_CPUS    512
+#define WW_MAX_PROGS   96
 #define WW_MAX_RECORD  1024 /* largest event, header included */
 #define WW_SLACK       (2 * WW_MAX_RECORD)
 #define WW_TAIL        4096 /* bytes of an element after its packet */
@@ -66,7 +67,7 @@ struct ww_sub {
 	ww_u64 committed; /* bytes and events, never reset */
 	ww_u64 number;    /* n, of the packet that was opened last */
 	ww_u64 begin_ts_ns, end_ts_ns;
-	ww_u64 lost;      /* the CPU's lost count when the packet was closed */
+	ww_u64 lost;      /* the CPU's lost and missed events when the packet was closed */
 	ww_u32 end_bytes; /* offset after the last event */
 	ww_u32 pad[5];
 };
@@ -80,7 +81,9 @@ struct ww_ring_ctl {
 	ww_u64 lost;
 	ww_u32 in_tree;    /* the task on this CPU belongs to the target's tree */
 	ww_s32 irq_depth;  /* handlers and softirqs that are running on this CPU */
-	ww_u64 pad1[4];
+	ww_u64 missed;     /* programs that the kernel skipped here, when it was looked at last */
+	ww_u64 scratch;
+	ww_u64 pad1[2];
 	ww_u64 read_n;     /* the reader's: sub-buffers below this number are free */
 	ww_u64 pad2[7];
 };
