@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	struct ww_trace *t = NULL;
 
 	if (!*dir) {
-		snprintf(dir, sizeof(dir), "/tmp/ww-fuzz-ctf-%d", (int)getpid());
+		snprintf(dir, sizeof(dir), "/dev/shm/ww-fuzz-ctf-%d", (int)getpid());
 		if (mkdir(dir, 0700) || !put(dir, "metadata", metadata, sizeof(metadata) - 1))
 			abort();
 	}

@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	}
 	ctf_meta_free(m);
 	if (!*dir) {
-		snprintf(dir, sizeof(dir), "/tmp/ww-fuzz-ctf2-%d", (int)getpid());
+		snprintf(dir, sizeof(dir), "/dev/shm/ww-fuzz-ctf2-%d", (int)getpid());
 		if (mkdir(dir, 0700))
 			abort();
 	}

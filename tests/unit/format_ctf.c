@@ -109,6 +109,9 @@ static const struct {
 	{"a float of 24 bits", ALL("floating_point { exp_dig = 7; mant_dig = 17; } f;"), WW_EUNSUPPORTED, "} f"},
 	{"an array over 2^32", ALL("u8 a[4294967296];"), WW_ELIMIT, NULL},
 	{"a stray byte", HEAD "@" TRACE, WW_ECORRUPT, "@"},
+	{"a clock's offset of 300 years", HEAD TRACE "clock { name = c; offset_s = 9467280000; };", WW_EUNSUPPORTED, NULL},
+	{"a clock's offset of 2^63 cycles below", HEAD TRACE "clock { name = c; offset = -9223372036854775808; freq = 1; };",
+	 WW_EUNSUPPORTED, NULL},
 };
 
 static void bad_texts(void)

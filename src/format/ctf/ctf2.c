@@ -94,8 +94,8 @@ static void clock_class(struct ctf2 *p, const struct ctf2_json *j)
 		ctf2_fail(p, freq->off, WW_ECORRUPT, "a clock of 0 Hz");
 	else if (c->offset_cycles >= c->freq_hz)
 		ctf2_fail(p, off->off, WW_ECORRUPT, "an offset of %" PRIu64 " cycles is over a second", c->offset_cycles);
-	if (seconds && !seconds->negative && seconds->u > INT64_MAX)
-		ctf2_fail(p, seconds->off, WW_EUNSUPPORTED, "an offset of over 2^63 seconds");
+	else if ((seconds && !seconds->negative && seconds->u > INT64_MAX) || !ctf_clock_fits(c))
+		ctf2_fail(p, off->off, WW_EUNSUPPORTED, "a clock's offset of over 285 years");
 	if (origin && origin->kind == J_STRING) {
 		c->absolute = !strcmp(origin->s, "unix-epoch");
 		if (!c->absolute)

@@ -185,6 +185,13 @@ struct ctf_meta {
 	uint32_t nslots;
 };
 
+/* Times are int64 ns: offsets of over 285 years are refused. */
+static inline bool ctf_clock_fits(const struct ctf_clock *c)
+{
+	return c->offset_s >= -9000000000 && c->offset_s <= 9000000000 && c->offset_cycles / c->freq_hz <= 9000000000 &&
+	       c->offset_s + (int64_t)(c->offset_cycles / c->freq_hz) <= 9000000000;
+}
+
 /* ctf_metadata_probe - is this file CTF metadata, by content? 1: 1.8, 2: CTF 2, 0: no. */
 int ctf_metadata_probe(const char *path);
 

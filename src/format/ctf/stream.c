@@ -27,7 +27,10 @@ static uint64_t lost_in(const struct ctf_packet *prev, const struct ctf_packet *
 
 static int64_t to_ns(const struct ctf_stream *s, uint64_t cycles)
 {
-	return s->sc->ns ? (int64_t)cycles + s->sc->shift_ns : ctf_cycles_to_ns(s->sc->clock, cycles) + s->sc->shift_ns;
+	/* Without sign: a damaged stamp may be anything. */
+	uint64_t ns = s->sc->ns ? cycles : (uint64_t)ctf_cycles_to_ns(s->sc->clock, cycles);
+
+	return (int64_t)(ns + (uint64_t)s->sc->shift_ns);
 }
 
 /* Loads the next packet; false: there is none. */

@@ -99,6 +99,7 @@ static void block_clock(struct tsdl *p)
 {
 	struct ctf_clock *c = WW_ARENA_NEW(&p->m->mem, struct ctf_clock);
 	struct statement s;
+	uint64_t below = 0; /* cycles before zero */
 
 	c->name = c->uuid = c->id = "";
 	c->freq_hz = 1000000000;
@@ -112,12 +113,20 @@ static void block_clock(struct tsdl *p)
 		else if (!strcmp(s.key, "offset_s"))
 			c->offset_s = (int64_t)s.v.u, c->has_offset = true;
 		else if (!strcmp(s.key, "offset"))
-			c->offset_cycles = s.v.u, c->has_offset = true;
+			c->offset_cycles = s.v.negative ? 0 : s.v.u, below = s.v.negative ? -s.v.u : 0, c->has_offset = true;
 		else if (!strcmp(s.key, "absolute"))
 			c->absolute = s.v.is_int ? s.v.u != 0 : !strcasecmp(s.v.s, "true");
 	}
 	if (!p->failed && !c->freq_hz)
 		tsdl_fail(p, WW_ECORRUPT, "a clock of 0 Hz");
+	if (!p->failed && below) {
+		uint64_t seconds = below / c->freq_hz + (below % c->freq_hz != 0);
+		c->offset_cycles = seconds * c->freq_hz - below;
+		if (seconds > 9000000000 || __builtin_sub_overflow(c->offset_s, (int64_t)seconds, &c->offset_s))
+			c->offset_s = INT64_MIN;
+	}
+	if (!p->failed && !ctf_clock_fits(c))
+		tsdl_fail(p, WW_EUNSUPPORTED, "a clock's offset of over 285 years");
 	*ww_vec_push(&p->m->clocks) = c;
 }
 
