@@ -72,7 +72,7 @@ static int make_one(struct ww_arena *mem, const struct ww_facts *const *facts, s
 	*ret = (struct ww_set){.hosts = facts, .nhosts = 1, .corrections = WW_ARENA_NEW(mem, struct ww_correction),
 			       .who = WW_ARENA_NEW(mem, struct ww_set_host)};
 	ret->corrections[0] = (struct ww_correction){.t0_ns = f->begin_ts_ns + off, .via = WW_NONE};
-	ret->who[0] = (struct ww_set_host){f->host.name, f->host.trace_path, f->begin_ts_ns + off, f->end_ts_ns + off,
+	ret->who[0] = (struct ww_set_host){f->host.name, f->host.trace_path, f->host.clock_uuid, f->begin_ts_ns + off, f->end_ts_ns + off,
 					   f->packet.n};
 	return 0;
 }

@@ -50,7 +50,7 @@ struct ww_pair { /* of hosts that could share packets, a < b */
 struct ww_packet_ref { uint32_t host, packet; }; /* packet: index into that host's facts; both WW_NONE: none */
 
 struct ww_set_host { /* who it is, for people */
-	const char *name, *path;
+	const char *name, *path, *clock_uuid;
 	int64_t begin_ns, end_ns; /* first and last event, the host's own epoch ns */
 	uint64_t packets;
 };
@@ -71,6 +71,7 @@ struct ww_set {
 
 struct ww_set_opts {
 	const char *reference;  /* trace path or host name; NULL: the one with the best accuracy */
+	bool stored;            /* use what `whywait sync` stored of these traces (stored.h), when there is no `reference` */
 };
 
 /* ww_set_make - matches packets and corrects clocks of n sealed facts (n >= 1; 1 is trivial and cheap).

@@ -6,6 +6,7 @@
 #include "clock/sync.h"
 #include "clock/agree.h"
 #include "clock/match.h"
+#include "clock/stored.h"
 
 enum { MAX_HOSTS = WW_MATCH_MAX_HOSTS };
 
@@ -395,6 +396,46 @@ static void make_pairs_agree(struct ww_sync *s, uint32_t reference)
 	free(shift);
 }
 
+static struct ww_set_host *describe_hosts(const struct ww_sync *s, struct ww_arena *mem)
+{
+	struct ww_set_host *who = WW_ARENA_ARRAY(mem, struct ww_set_host, s->clk.n);
+
+	for (size_t h = 0; h < s->clk.n; h++) {
+		const struct clk *c = &s->clk.v[h];
+		who[h] = (struct ww_set_host){ww_arena_strdup(mem, c->name), ww_arena_strdup(mem, c->path),
+					      ww_arena_strdup(mem, c->uuid), c->t0_ns, c->end_ns, s->m->host.v[h].n};
+	}
+	return who;
+}
+
+/* Corrections to a reference that may not be here: then to the host that is known best. Returns it. */
+static uint32_t use_stored(struct ww_sync *s, const struct ww_correction *known)
+{
+	const uint32_t n = (uint32_t)s->clk.n;
+	uint32_t ref = 0;
+
+	for (uint32_t h = 1; h < n; h++)
+		if ((uint64_t)known[h].bound_ns < (uint64_t)known[ref].bound_ns)
+			ref = h;
+	/* The stored reference's x begins at this host's first event. */
+	const int64_t zero = ww_correction_apply(&known[ref], known[ref].t0_ns);
+	const struct ww_fit from_ref = {.known = true, .drift_e15 = known[ref].drift_e15};
+	const struct ww_fit back = inverse(&from_ref);
+	for (uint32_t h = 0; h < n; h++) {
+		struct clk *c = &s->clk.v[h];
+		const struct ww_fit f = {.known = true, .drift_e15 = known[h].drift_e15,
+					 .offset_ns = ww_correction_apply(&known[h], known[h].t0_ns) - zero};
+		c->reached = true;
+		c->fit = h == ref ? (struct ww_fit){.known = true} : compose(&f, &back);
+		c->worst = h == ref ? WW_AC_REFERENCE : known[h].accuracy == WW_AC_REFERENCE ? known[ref].accuracy :
+			   class_rank(known[ref].accuracy) > class_rank(known[h].accuracy) ? known[ref].accuracy : known[h].accuracy;
+		c->bound_ns = h == ref ? 0 : known[h].bound_ns < 0 || known[ref].bound_ns < 0 ? -1 :
+			      known[h].bound_ns + known[ref].bound_ns;
+		c->via = h == ref ? WW_NONE : ref;
+	}
+	return ref;
+}
+
 static int64_t corrected(void *ctx, uint32_t host, int64_t ts_ns)
 {
 	const struct ww_set *set = ctx;
@@ -456,19 +497,20 @@ int ww_sync_solve(struct ww_sync *s, struct ww_arena *mem, const struct ww_set_o
 	for (uint32_t a = 0; a < n; a++)
 		for (uint32_t b = a + 1; b < n; b++)
 			fit_pair(s, a, b);
-	int rc = find_reference(s, opts ? opts->reference : NULL, &set.reference, err);
-	if (rc)
-		return rc;
-	grow_tree(s, set.reference);
-	make_pairs_agree(s, set.reference);
+	set.who = describe_hosts(s, mem);
 	set.corrections = WW_ARENA_ARRAY(mem, struct ww_correction, n);
-	set.who = WW_ARENA_ARRAY(mem, struct ww_set_host, n);
+	if (opts && opts->stored && !opts->reference && ww_stored_load(set.who, n, set.corrections)) {
+		set.reference = use_stored(s, set.corrections);
+	} else {
+		int rc = find_reference(s, opts ? opts->reference : NULL, &set.reference, err);
+		if (rc)
+			return rc;
+		grow_tree(s, set.reference);
+		make_pairs_agree(s, set.reference);
+	}
 	set.unreached = WW_ARENA_ARRAY(mem, uint32_t, n);
 	for (uint32_t h = 0; h < n; h++) {
-		const struct clk *c = &s->clk.v[h];
 		set.corrections[h] = correction_of(s, h, set.reference);
-		set.who[h] = (struct ww_set_host){ww_arena_strdup(mem, c->name), ww_arena_strdup(mem, c->path), c->t0_ns,
-						  c->end_ns, s->m->host.v[h].n};
 		if (!s->clk.v[h].reached)
 			set.unreached[set.nunreached++] = h;
 	}

@@ -1,4 +1,5 @@
 /* cmd_sync.c - whywait sync: the clocks of several hosts made one. */
+#include "clock/stored.h"
 #include "clock/sync.h"
 #include "cmd/commands.h"
 #include "cmd/load.h"
@@ -6,14 +7,15 @@
 
 struct args {
 	struct ww_set_opts set;
-	bool stats;
+	bool stats, no_store;
 };
 
-enum { X_REFERENCE, X_STATS };
+enum { X_REFERENCE, X_STATS, X_NO_STORE };
 
 static const struct ww_opt_extra extra[] = {
 	{"reference", 'r', "TRACE", "the clock that the others are corrected to: a trace or a host's name"},
 	{"sync-stats", 's', NULL, "also each pair of hosts: packets matched and not, what arrives too early"},
+	{"no-store", 0, NULL, "do not store the corrections beside the traces"},
 	{NULL},
 };
 
@@ -23,8 +25,10 @@ static bool on_extra(void *ctx, int index, const char *arg)
 
 	if (index == X_REFERENCE)
 		a->set.reference = arg;
-	else
+	else if (index == X_STATS)
 		a->stats = true;
+	else
+		a->no_store = true;
 	return true;
 }
 
@@ -55,6 +59,14 @@ static bool is_whole(const struct ww_set *set)
 		if (set->corrections[h].accuracy == WW_AC_NONE || set->corrections[h].accuracy == WW_AC_FAIL)
 			return false;
 	return true;
+}
+
+static void store(const struct ww_set *set, const struct ww_opts *o)
+{
+	struct ww_err err = {0};
+
+	if (ww_stored_save(set, &err) && !o->quiet)
+		ww_opts_fail(&err); /* the answer stands all the same */
 }
 
 int cmd_sync(int argc, char **argv)
@@ -90,6 +102,8 @@ int cmd_sync(int argc, char **argv)
 				bad = ww_sync_json(stdout, &set);
 			else
 				ww_sync_text(stdout, &set, &to, a.stats);
+			if (!a.no_store)
+				store(&set, &o);
 			rc = is_whole(&set) ? rc : WW_EXIT_PARTIAL;
 		}
 	}

@@ -242,10 +242,12 @@ int ww_load_set(const char *const *paths, uint32_t n, const struct ww_opts *opts
 		struct ww_loaded_set *ret)
 {
 	struct ww_loaded_set s = {.host = ww_xcalloc(n, sizeof(*s.host)), .facts = ww_xcalloc(n, sizeof(*s.facts))};
+	struct ww_set_opts set_opts = so ? *so : (struct ww_set_opts){0};
 	struct ww_opts other = *opts;
 	struct ww_err err = {0};
 	int rc = 0;
 
+	set_opts.stored = true;
 	other.from = other.to = NULL;
 	ww_arena_init(&s.mem);
 	while (s.n < n && !rc) {
@@ -254,7 +256,7 @@ int ww_load_set(const char *const *paths, uint32_t n, const struct ww_opts *opts
 		s.n++;
 	}
 	if (!rc)
-		rc = ww_set_make(&s.mem, s.facts, n, so, &s.set, &err);
+		rc = ww_set_make(&s.mem, s.facts, n, &set_opts, &s.set, &err);
 	if (rc) {
 		rc = ww_opts_fail(&err);
 		ww_load_set_release(&s);

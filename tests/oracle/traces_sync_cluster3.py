@@ -110,7 +110,7 @@ def main():
     if not all(os.path.isdir(t) for t in traces):
         print('no trace cluster3 below WW_TRACES')
         return 77
-    p = subprocess.run([W, 'sync', '--json'] + traces, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60)
+    p = subprocess.run([W, 'sync', '--json', '--no-store'] + traces, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60)
     answer = json.loads(p.stdout)
     try:
         jsonschema.validate(answer, json.load(open(os.path.join(os.path.dirname(HERE), 'schema/sync.json'))))

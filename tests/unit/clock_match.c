@@ -19,7 +19,7 @@ static uint32_t rnd(uint32_t n)
 /* One direction of a connection: A sends `BYTES` bytes from isn + 1 on, B answers with bare ACKs. Tags of rows:
  * relative begin << 32 | payload of data; of a bare ACK its number in order of sending. */
 struct world {
-	struct net_host h[2];
+	struct net_host h[3];
 	uint32_t isn, rsn;
 	int64_t first_sent[BYTES]; /* local time of A; INT64_MAX: that byte's sending is not in the trace */
 	int nacks;
@@ -400,6 +400,48 @@ static void test_port_reuse(void)
 	net_host_release(&h[B]);
 }
 
+/* Packets that make no sense: whatever comes, partners are of other hosts, and the arrival's is a sending. */
+static void test_garbage(void)
+{
+	int bad = 0;
+
+	for (int round = 0; round < 300; round++) {
+		struct net_host h[3];
+		struct ww_matcher *m = ww_matcher_new();
+		for (int i = 0; i < 3; i++) {
+			net_host_init(&h[i], "x", 0, 0);
+			for (uint32_t k = rnd(300); k-- > 0;) {
+				static const uint8_t protos[] = {6, 6, 6, 17, 1, 0};
+				struct net_packet p = {.from = rnd(2), .to = rnd(2), .sport = (uint16_t)rnd(2), .dport = (uint16_t)rnd(2),
+						       .proto = protos[rnd(6)], .flags = (uint8_t)rnd(32),
+						       .seq = rnd(4) ? rnd(50) * 10 : rnd(UINT32_MAX), .ack = rnd(3),
+						       .payload = rnd(3) ? rnd(4) * 10 : rnd(20) ? 0 : UINT32_MAX};
+				net_add(&h[i], &p, rnd(100000), rnd(2), 0);
+			}
+			net_host_seal(&h[i], 0, 100000);
+			ww_matcher_add(m, &h[i].facts, NULL);
+		}
+		ww_matcher_run(m);
+		for (int pass = 0; pass < 2; pass++) {
+			for (uint32_t i = 0; i < 3; i++)
+				for (uint32_t k = 0; k < m->host.v[i].n; k++) {
+					uint32_t p = m->host.v[i].partner[k];
+					if (p == WW_NONE)
+						continue;
+					uint32_t o = ww_matcher_host_of(m, p);
+					bad += o == i || ww_match_is_sent(&m->host.v[o], p - m->host.v[o].base) ==
+								 ww_match_is_sent(&m->host.v[i], k);
+				}
+			struct world w = {.isn = 0};
+			ww_matcher_refine(m, real_time, &w);
+		}
+		ww_matcher_free(m);
+		for (int i = 0; i < 3; i++)
+			net_host_release(&h[i]);
+	}
+	ok(!bad, "garbage: a partner is an opposite end on another host");
+}
+
 int main(void)
 {
 	test_random();
@@ -408,5 +450,6 @@ int main(void)
 	test_udp();
 	test_not();
 	test_port_reuse();
+	test_garbage();
 	return done_testing();
 }

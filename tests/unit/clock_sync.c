@@ -1,8 +1,11 @@
 /* clock_sync.c - sets of hosts whose clocks are known: errors within the bounds, the tree, names, times there and
  * back. */
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "../packets.h"
 #include "../tap.h"
-#include "clock/set.h"
+#include "clock/stored.h"
 
 enum { MAX = 12, ACK = 16 };
 
@@ -302,6 +305,84 @@ static void test_match(void)
 	end(&w);
 }
 
+/* ---- stored beside the traces ---- */
+
+static char *path_of(const char *dir, const char *name)
+{
+	return ww_xasprintf("%s/%s", dir, name);
+}
+
+/* What a set of these hosts says with what is stored; errors against the truth over the recording. */
+static bool stored_is_used(struct world *w, const uint32_t *hosts, uint32_t n, int64_t *ret_error)
+{
+	const struct ww_set_opts o = {.stored = true};
+	const struct ww_facts *facts[MAX];
+	struct ww_correction c[MAX];
+	struct ww_arena mem;
+	struct ww_set set;
+
+	ww_arena_init(&mem);
+	for (uint32_t i = 0; i < n; i++)
+		facts[i] = w->facts[hosts[i]];
+	ww_set_make(&mem, facts, n, &o, &set, NULL);
+	bool used = ww_stored_load(set.who, n, c);
+	*ret_error = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		for (int64_t t = 0; t <= 4 * second; t += second / 4) {
+			int64_t e = ww_set_time(&set, i, net_local(&w->h[hosts[i]], t)) -
+				    net_local(&w->h[hosts[set.reference]], t);
+			*ret_error = WW_MAX(*ret_error, e < 0 ? -e : e);
+		}
+	}
+	ww_arena_release(&mem);
+	return used;
+}
+
+static void test_stored(void)
+{
+	char dir[] = "/tmp/ww-stored-XXXXXX", cache[300];
+	struct world w;
+	int64_t error;
+
+	TAP_NEED(mkdtemp(dir), "a directory");
+	snprintf(cache, sizeof(cache), "%s/cache", dir);
+	setenv("XDG_CACHE_HOME", cache, 1);
+	begin(&w, 3);
+	char *paths[3];
+	for (uint32_t i = 0; i < 3; i++) {
+		w.h[i].facts.host.trace_path = paths[i] = path_of(dir, names[i]);
+		mkdir(paths[i], 0755);
+	}
+	both_ways(w.h, 0, 1, 100);
+	both_ways(w.h, 1, 2, 100);
+	make(&w, "h1");
+	const uint32_t all[] = {0, 1, 2}, ends[] = {2, 0};
+	ok(!stored_is_used(&w, all, 3, &error), "nothing is stored at first");
+	is_i64(ww_stored_save(&w.set, NULL), 0, "stored");
+	ok(stored_is_used(&w, all, 3, &error) && error < 50000, "and used");
+	ok(stored_is_used(&w, ends, 2, &error) && error < 50000, "also for two hosts that share no packets, without the reference");
+	w.h[2].facts.end_ts_ns++;
+	ok(!stored_is_used(&w, all, 3, &error) && error < 50000, "not for a trace that changed");
+	w.h[2].facts.end_ts_ns--;
+	char *file = ww_xasprintf("%s/h0.whywait-sync", dir);
+	FILE *f = fopen(file, "w");
+	fputs("whywait-sync 1\nset 99999999999999999999 trace x", f);
+	fclose(f);
+	ok(!stored_is_used(&w, all, 3, &error), "nor from a file that is none");
+	unlink(file);
+	chmod(dir, 0555);
+	ww_stored_save(&w.set, NULL);
+	ok(access(file, F_OK) && stored_is_used(&w, all, 3, &error), "beside read-only directories nothing is written, but in the cache");
+	chmod(dir, 0755);
+	free(file);
+	end(&w);
+	for (uint32_t i = 0; i < 3; i++)
+		free(paths[i]);
+	file = ww_xasprintf("rm -r %s", dir);
+	ok(!system(file), "cleared away");
+	free(file);
+}
+
 int main(void)
 {
 	test_time();
@@ -313,5 +394,6 @@ int main(void)
 	test_thin();
 	test_reference();
 	test_match();
+	test_stored();
 	return done_testing();
 }
