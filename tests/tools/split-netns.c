@@ -108,7 +108,8 @@ static enum kind kind_of(const char *name, const struct ww_class *c)
 		{"sched_switch", K_SWITCH}, {"sched_process_fork", K_FORK}, {"net_dev_queue", K_DEVICE},
 		{"net_if_receive_skb", K_DEVICE}, {"net_dev_xmit", K_DEVICE}, {"irq_handler_entry", K_ENTRY},
 		{"irq_handler_exit", K_EXIT}, {"irq_softirq_entry", K_ENTRY}, {"irq_softirq_exit", K_EXIT},
-		{"irq_softirq_raise", K_ALWAYS}, {"lttng_statedump_process_state", K_PROC}, {"whywait_file", K_ALWAYS},
+		{"timer_hrtimer_expire_entry", K_ENTRY}, {"timer_hrtimer_expire_exit", K_EXIT},
+		{"timer_expire_entry", K_ENTRY}, {"timer_expire_exit", K_EXIT}, {"irq_softirq_raise", K_ALWAYS}, {"lttng_statedump_process_state", K_PROC}, {"whywait_file", K_ALWAYS},
 		{"whywait_sock", K_ALWAYS}, {"whywait_target", K_DROP}, {"whywait_clock", K_DROP},
 		{"whywait_cost", K_DROP}, {"whywait_stolen", K_ALWAYS},
 	};
