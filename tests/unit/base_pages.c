@@ -1,0 +1,111 @@
+/* base_pages.c - a long array that moves from the heap to a file: what was there stays, what is new is zero,
+ * also where no file can be had or the file may not grow; and jobs on several threads, each done once. */
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+
+#include "../tap.h"
+#include "base/pages.h"
+#include "base/par.h"
+
+static uint64_t seed = 88172645463325252ull;
+
+static uint64_t rnd(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	return seed ^= seed << 17;
+}
+
+/* Grows by random steps to 24 MB and fills each step; true when all is as it should be at the end. */
+static bool grow(struct ww_pages *g)
+{
+	const uint64_t start = seed;
+	size_t n = 0;
+	uint64_t *v = NULL;
+
+	while (n < (3u << 20)) {
+		size_t more = 1 + rnd() % (n ? n / 2 + 1 : 100);
+
+		v = ww_pages_resize(g, (n + more) * sizeof(*v));
+		for (size_t i = n; i < n + more; i++)
+			if (v[i])
+				return false;
+		for (size_t i = n; i < n + more; i++)
+			v[i] = rnd();
+		n += more;
+	}
+	seed = start;
+	for (size_t i = 0; i < n;) {
+		size_t more = 1 + rnd() % (i ? i / 2 + 1 : 100);
+
+		for (size_t end = i + more; i < end; i++)
+			if (v[i] != rnd())
+				return false;
+	}
+	return ww_pages_resize(g, 8) == v; /* never shorter */
+}
+
+static void on_heap_and_in_a_file(void)
+{
+	struct ww_pages g = {0};
+
+	ok(grow(&g), "contents while it grows");
+	ok(g.mapped && g.fd_plus1, "it is in a file at last");
+	ww_pages_release(&g);
+	ok(!g.p && !g.bytes && !g.fd_plus1, "released");
+	ww_pages_release(&g);
+}
+
+static void without_a_file(void)
+{
+	struct rlimit old, lim;
+	struct ww_pages g = {0};
+
+	getrlimit(RLIMIT_FSIZE, &old);
+	lim = old;
+	lim.rlim_cur = 6u << 20; /* the signal of going past it would end the test */
+	ok(setrlimit(RLIMIT_FSIZE, &lim) == 0 && grow(&g) && !g.mapped, "a file that may not grow: back to the heap");
+	setrlimit(RLIMIT_FSIZE, &old);
+	ww_pages_release(&g);
+
+	struct rlimit files;
+	getrlimit(RLIMIT_NOFILE, &files);
+	lim = files;
+	lim.rlim_cur = 0;
+	ok(setrlimit(RLIMIT_NOFILE, &lim) == 0 && grow(&g) && !g.mapped, "no file can be opened: it stays on the heap");
+	setrlimit(RLIMIT_NOFILE, &files);
+	ww_pages_release(&g);
+}
+
+#define JOBS 1000
+
+static void count_job(void *ctx, uint32_t i)
+{
+	atomic_fetch_add(&((atomic_uint *)ctx)[i], 1);
+}
+
+static void jobs(void)
+{
+	static atomic_uint done[JOBS];
+	unsigned once = 0;
+
+	ww_par_run(JOBS, count_job, done);
+	ww_par_run(0, count_job, done);
+	for (int i = 0; i < JOBS; i++)
+		once += done[i] == 1;
+	is_i64(once, JOBS, "every job once");
+	setenv("WHYWAIT_THREADS", "1", 1);
+	is_i64(ww_par_threads(), 1, "as many threads as one is told");
+	ww_par_run(JOBS, count_job, done);
+	is_i64(done[JOBS - 1], 2, "jobs on one thread");
+	unsetenv("WHYWAIT_THREADS");
+}
+
+int main(void)
+{
+	on_heap_and_in_a_file();
+	without_a_file();
+	jobs();
+	return done_testing();
+}
