@@ -1,0 +1,205 @@
+/* faults.c - which pages of which file were faulted in: each in order, and by file with the pattern of access.
+ *
+ * The pattern of a file is told by the steps between one fault and the next of the same thread and file:
+ * sequential when most go forward by little (fault-around maps 16 pages at once, read-ahead more), strided
+ * when most are of one same length, else random.
+ */
+#include "analysis/names.h"
+#include "analysis/rows.h"
+
+extern const struct ww_analysis ww_analysis_faults, ww_analysis_faults_file;
+
+enum { TS, TID, COMM, FILE_NAME, OFFSET, ADDRESS, DUR, MAJOR, WRITE, NCOLUMNS };
+
+static const struct ww_column columns[NCOLUMNS] = {
+	[TS] = {"ts_ns", "at", WW_T_TIME, "when it began"},
+	[TID] = {"tid", "tid", WW_T_INT, "thread id"},
+	[COMM] = {"comm", "name", WW_T_STR, "last name of the thread"},
+	[FILE_NAME] = {"file", "file", WW_T_STR, "empty: anonymous memory, or not known"},
+	[OFFSET] = {"offset_bytes", "offset", WW_T_INT, "in the file"},
+	[ADDRESS] = {"address", "address", WW_T_INT, ""},
+	[DUR] = {"dur_ns", "took", WW_T_DUR, "-1: its end is not in the trace"},
+	[MAJOR] = {"major", "major", WW_T_INT, "1: had to be read from the disk; 0 not; -1 not known"},
+	[WRITE] = {"write", "write", WW_T_INT, "1: for writing"},
+};
+
+static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i)
+{
+	return ww_query_holds(q, f->fault.start_ts_ns[i]) && ww_query_takes(f, q, f->fault.thread[i]);
+}
+
+static const char *file_name(const struct ww_facts *f, uint32_t file)
+{
+	return file < f->file.n ? ww_name_file(f, file) : "";
+}
+
+static int by_time(const void *a, const void *b, void *ctx)
+{
+	const struct ww_facts *f = ctx;
+	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	int64_t x = f->fault.start_ts_ns[i], y = f->fault.start_ts_ns[k];
+
+	return x < y ? -1 : x > y ? 1 : i < k ? -1 : i > k;
+}
+
+/* The faults that the query takes, by their begin (they were appended by their end). */
+static uint32_t *select_faults(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, uint32_t *ret_n)
+{
+	uint32_t *order = WW_ARENA_ARRAY(mem, uint32_t, f->fault.n + 1), n = 0;
+
+	for (uint32_t i = 0; i < f->fault.n; i++)
+		if (taken(f, q, i))
+			order[n++] = i;
+	qsort_r(order, n, sizeof(*order), by_time, (void *)f);
+	*ret_n = n;
+	return order;
+}
+
+static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+	       struct ww_err *err)
+{
+	uint32_t n, *order = select_faults(mem, f, q, &n);
+	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_faults, f, n);
+
+	for (uint32_t k = 0; k < n; k++, c += NCOLUMNS) {
+		uint32_t i = order[k];
+		c[TS].i = f->fault.start_ts_ns[i];
+		c[TID].i = f->thread.tid[f->fault.thread[i]];
+		c[COMM].s = ww_name_comm(f, f->fault.thread[i]);
+		c[FILE_NAME].s = file_name(f, f->fault.file[i]);
+		c[OFFSET].i = (int64_t)f->fault.offset[i];
+		c[ADDRESS].i = (int64_t)f->fault.address[i];
+		c[DUR].i = f->fault.dur_ns[i];
+		c[MAJOR].i = f->fault.major[i] > 1 ? -1 : f->fault.major[i];
+		c[WRITE].i = f->fault.write[i];
+	}
+	return 0;
+}
+
+/* ---- by file ---- */
+
+enum { F_NAME, F_FAULTS, F_MAJOR, F_TOTAL, F_AVG, F_P99, F_MAX, F_PATTERN, F_CHART, F_NCOLUMNS };
+
+static const struct ww_column file_columns[F_NCOLUMNS] = {
+	[F_NAME] = {"file", "file", WW_T_STR, "empty: anonymous memory, or not known"},
+	[F_FAULTS] = {"count", "faults", WW_T_COUNT, "that began in the range"},
+	[F_MAJOR] = {"major", "major", WW_T_COUNT, "of these, read from the disk"},
+	[F_TOTAL] = {"total_ns", "together", WW_T_DUR, "of those whose end is in the trace"},
+	[F_AVG] = {"avg_ns", "mean", WW_T_DUR, ""},
+	[F_P99] = {"p99_ns", "99 %", WW_T_DUR, ""},
+	[F_MAX] = {"max_ns", "longest", WW_T_DUR, ""},
+	[F_PATTERN] = {"pattern", "pattern", WW_T_STR, "sequential, strided, random; empty: fewer than 4 faults"},
+	[F_CHART] = {"chart", "offsets in order of time", WW_T_STR,
+		     "a digit for each of up to 32 equal parts of its faults: how far in the file, 0 begin to 9 end"},
+};
+
+#define CHART 32
+#define NEAR_BYTES (2 << 20) /* a step forward that read-ahead or fault-around makes */
+
+struct sum {
+	uint32_t file, count, major, ended, near, same;
+	int64_t ns, max, last_step;
+	uint64_t last_offset, end;
+	uint32_t *faults, nfaults;
+};
+
+static void add_step(struct sum *s, uint64_t offset)
+{
+	int64_t step = (int64_t)(offset - s->last_offset);
+
+	if (s->count > 1) {
+		s->near += step > 0 && step <= NEAR_BYTES;
+		s->same += s->count > 2 && step == s->last_step && step;
+		s->last_step = step;
+	}
+	s->last_offset = offset;
+	s->end = WW_MAX(s->end, offset);
+}
+
+static const char *pattern_of(const struct sum *s)
+{
+	if (s->count < 4 || s->file == WW_NONE)
+		return "";
+	if (10 * s->near >= 8 * (s->count - 1))
+		return "sequential";
+	return 10 * s->same >= 6 * (s->count - 2) ? "strided" : "random";
+}
+
+static const char *chart_of(struct ww_arena *mem, const struct ww_facts *f, const struct sum *s)
+{
+	uint32_t n = WW_MIN(s->nfaults, CHART);
+	char *text = ww_arena_alloc(mem, CHART + 1);
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t at = f->fault.offset[s->faults[(uint64_t)i * s->nfaults / n]];
+		text[i] = (char)('0' + (s->end ? at * 9 / s->end : 0));
+	}
+	text[s->file == WW_NONE ? 0 : n] = 0;
+	return text;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct sum *x = a, *y = b;
+
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+}
+
+static int run_files(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+		     struct ww_err *err)
+{
+	uint32_t n, *faults = select_faults(mem, f, q, &n);
+	struct ww_samples samples = {0};
+	struct ww_rows rows;
+
+	ww_rows_init(&rows, sizeof(struct sum));
+	for (uint32_t k = 0; k < n; k++) { /* counted first, so that each file's list has its place */
+		struct sum *s = ww_rows_get(&rows, f->fault.file[faults[k]]);
+		s->file = f->fault.file[faults[k]] < f->file.n ? f->fault.file[faults[k]] : WW_NONE;
+		s->nfaults++;
+	}
+	for (uint32_t r = 0; r < rows.n; r++) {
+		struct sum *s = ww_rows_at(&rows, r);
+		s->faults = WW_ARENA_ARRAY(mem, uint32_t, s->nfaults);
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t i = faults[k];
+		struct sum *s = ww_rows_get(&rows, f->fault.file[i]);
+		s->faults[s->count++] = i;
+		s->major += f->fault.major[i] == 1;
+		add_step(s, f->fault.offset[i]);
+		if (f->fault.dur_ns[i] < 0)
+			continue;
+		s->ended++;
+		s->ns += f->fault.dur_ns[i];
+		s->max = WW_MAX(s->max, f->fault.dur_ns[i]);
+		ww_samples_push(&samples, ww_rows_index(&rows, s), f->fault.dur_ns[i]);
+	}
+	ww_samples_seal(&samples);
+	const uint32_t *order = ww_rows_order(mem, &rows, longest_first);
+	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_faults_file, f, rows.n);
+	for (uint32_t i = 0; i < rows.n; i++, c += F_NCOLUMNS) {
+		const struct sum *s = ww_rows_at(&rows, order[i]);
+		c[F_NAME].s = file_name(f, s->file);
+		c[F_FAULTS].i = s->count;
+		c[F_MAJOR].i = s->major;
+		c[F_TOTAL].i = s->ns;
+		c[F_AVG].i = s->ended ? s->ns / s->ended : 0;
+		c[F_P99].i = ww_samples_part(&samples, order[i], 990);
+		c[F_MAX].i = s->max;
+		c[F_PATTERN].s = pattern_of(s);
+		c[F_CHART].s = chart_of(mem, f, s);
+	}
+	ww_samples_release(&samples);
+	ww_rows_release(&rows);
+	return 0;
+}
+
+const struct ww_analysis ww_analysis_faults = {
+	.name = "faults", .summary = "page faults in order: which page of which file, how long",
+	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+};
+const struct ww_analysis ww_analysis_faults_file = {
+	.name = "faults_file", .summary = "page faults by file, with the pattern of access",
+	.columns = file_columns, .ncolumns = F_NCOLUMNS, .run = run_files,
+};

@@ -1,0 +1,146 @@
+/* files.c - what was read, written and waited for, by file, pipe or socket.
+ *
+ * Bytes and calls are those of the system calls on the file: what a call returned, so a read served from
+ * the page cache counts like one from the disk. How much of the time was waiting, and how much of that for
+ * the disk, is of the states within those calls.
+ */
+#include "analysis/names.h"
+#include "analysis/rows.h"
+
+extern const struct ww_analysis ww_analysis_files;
+
+enum { NAME, KIND, READ, READS, WRITTEN, WRITES, OTHER, TIME, BLOCKED, DISK, P50, P99, MAX, FAILED, USER, NCOLUMNS };
+
+static const struct ww_column columns[NCOLUMNS] = {
+	[NAME] = {"file", "file", WW_T_STR, "path, or what it is"},
+	[KIND] = {"kind", "kind", WW_T_STR, ""},
+	[READ] = {"read_bytes", "read", WW_T_BYTES, "returned by read-like calls"},
+	[READS] = {"reads", "reads", WW_T_COUNT, ""},
+	[WRITTEN] = {"written_bytes", "written", WW_T_BYTES, "returned by write-like calls"},
+	[WRITES] = {"writes", "writes", WW_T_COUNT, ""},
+	[OTHER] = {"other_calls", "other calls", WW_T_COUNT, "fsync, poll, fstat, ..."},
+	[TIME] = {"total_ns", "in calls", WW_T_DUR, "entry to exit, together"},
+	[BLOCKED] = {"blocked_ns", "blocked", WW_T_DUR, "of that"},
+	[DISK] = {"disk_ns", "for the disk", WW_T_DUR, "of that"},
+	[P50] = {"p50_ns", "median", WW_T_DUR, "of a call"},
+	[P99] = {"p99_ns", "99 %", WW_T_DUR, ""},
+	[MAX] = {"max_ns", "longest", WW_T_DUR, ""},
+	[FAILED] = {"failed", "failed", WW_T_COUNT, "calls that returned an error"},
+	[USER] = {"last_comm", "last used by", WW_T_STR, ""},
+};
+
+struct sum {
+	uint32_t file, reads, writes, other, failed, thread;
+	int64_t read, written, ns, blocked, disk, max;
+};
+
+enum direction { OTHER_CALL, READ_CALL, WRITE_CALL };
+
+/* By name, since numbers differ between architectures and producers. */
+static enum direction direction_of(const char *name)
+{
+	static const char *const reads[] = {"read", "readv", "pread64", "preadv", "preadv2", "recvfrom", "recvmsg",
+					    "getdents64", "getdents", "recv"};
+	static const char *const writes[] = {"write", "writev", "pwrite64", "pwritev", "pwritev2", "sendto", "sendmsg",
+					     "send"};
+
+	for (size_t i = 0; i < WW_ARRAY_SIZE(reads); i++)
+		if (!strcmp(name, reads[i]))
+			return READ_CALL;
+	for (size_t i = 0; i < WW_ARRAY_SIZE(writes); i++)
+		if (!strcmp(name, writes[i]))
+			return WRITE_CALL;
+	return OTHER_CALL;
+}
+
+static void add_call(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, struct ww_samples *samples)
+{
+	struct sum *s = ww_rows_get(rows, f->syscall.file[i]);
+	int64_t ret = f->syscall.known[i] & WW_SK_RET ? f->syscall.ret[i] : 0, ns = f->syscall.dur_ns[i];
+
+	s->file = f->syscall.file[i];
+	s->thread = f->syscall.thread[i];
+	s->failed += ret < 0 && ret >= -4095;
+	switch (direction_of(ww_facts_str(f, f->syscall.name[i]))) {
+	case READ_CALL:
+		s->reads++;
+		s->read += WW_MAX(ret, 0);
+		break;
+	case WRITE_CALL:
+		s->writes++;
+		s->written += WW_MAX(ret, 0);
+		break;
+	default:
+		s->other++;
+	}
+	if (ns < 0)
+		return;
+	s->ns += ns;
+	s->max = WW_MAX(s->max, ns);
+	ww_samples_push(samples, ww_rows_index(rows, s), ns);
+}
+
+static void add_waits(const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows)
+{
+	for (uint32_t i = 0; i < f->state.n; i++) {
+		uint32_t sc = f->state.syscall[i];
+		if (f->state.state[i] != WW_ST_BLOCKED || sc >= f->syscall.n || f->syscall.file[sc] >= f->file.n ||
+		    !ww_query_holds(q, f->syscall.start_ts_ns[sc]) || !ww_query_takes(f, q, f->state.thread[i]))
+			continue;
+		struct sum *s = ww_rows_get(rows, f->syscall.file[sc]);
+		s->file = f->syscall.file[sc];
+		s->blocked += f->state.dur_ns[i];
+		if (ww_state_cause(f, i) == WW_CA_DISK)
+			s->disk += f->state.dur_ns[i];
+	}
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct sum *x = a, *y = b;
+
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+}
+
+static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+	       struct ww_err *err)
+{
+	struct ww_samples samples = {0};
+	struct ww_rows rows;
+
+	ww_rows_init(&rows, sizeof(struct sum));
+	for (uint32_t i = 0; i < f->syscall.n; i++)
+		if (f->syscall.file[i] < f->file.n && ww_query_holds(q, f->syscall.start_ts_ns[i]) &&
+		    ww_query_takes(f, q, f->syscall.thread[i]))
+			add_call(f, i, &rows, &samples);
+	add_waits(f, q, &rows);
+	ww_samples_seal(&samples);
+	const uint32_t *order = ww_rows_order(mem, &rows, longest_first);
+	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_files, f, rows.n);
+	for (uint32_t i = 0; i < rows.n; i++, c += NCOLUMNS) {
+		const struct sum *s = ww_rows_at(&rows, order[i]);
+		c[NAME].s = ww_name_file(f, s->file);
+		c[KIND].s = ww_file_kind_name(f->file.kind[s->file]);
+		c[READ].i = s->read;
+		c[READS].i = s->reads;
+		c[WRITTEN].i = s->written;
+		c[WRITES].i = s->writes;
+		c[OTHER].i = s->other;
+		c[TIME].i = s->ns;
+		c[BLOCKED].i = s->blocked;
+		c[DISK].i = s->disk;
+		c[P50].i = ww_samples_part(&samples, order[i], 500);
+		c[P99].i = ww_samples_part(&samples, order[i], 990);
+		c[MAX].i = s->max;
+		c[FAILED].i = s->failed;
+		c[USER].s = ww_name_thread(mem, f, s->thread);
+	}
+	ww_samples_release(&samples);
+	ww_rows_release(&rows);
+	return 0;
+}
+
+const struct ww_analysis ww_analysis_files = {
+	.name = "files", .summary = "what was read and written, by file: bytes, calls, time, waiting for the disk",
+	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+};

@@ -1,0 +1,189 @@
+/* io.c - block requests: by device, by process that asked for them, and their latency's distribution.
+ *
+ * queue: from being queued to being issued to the device; device: from there to its completion. Requests
+ * whose completion is not in the trace are counted as unfinished and are in no sum of time. They count by
+ * when they were queued (or issued, if that is the first that is known).
+ */
+#include "analysis/names.h"
+#include "analysis/rows.h"
+
+extern const struct ww_analysis ww_analysis_io, ww_analysis_io_process, ww_analysis_io_latency;
+
+enum { WHAT, OP, COUNT, BYTES, QUEUE, DEVICE, AVG, P50, P99, MAX, MAX_AT, OPEN, NCOLUMNS };
+
+#define SHARED_COLUMNS                                                                                          \
+	[OP] = {"op", "does", WW_T_STR, "read, write, flush, discard"},                                         \
+	[COUNT] = {"count", "requests", WW_T_COUNT, "queued in the range"},                                     \
+	[BYTES] = {"bytes", "bytes", WW_T_BYTES, ""},                                                           \
+	[QUEUE] = {"queue_ns", "queued", WW_T_DUR, "before they were issued, together"},                        \
+	[DEVICE] = {"device_ns", "in the device", WW_T_DUR, "issued to completed, together"},                   \
+	[AVG] = {"avg_ns", "mean", WW_T_DUR, "of queue and device time"},                                       \
+	[P50] = {"p50_ns", "median", WW_T_DUR, ""},                                                             \
+	[P99] = {"p99_ns", "99 %", WW_T_DUR, ""},                                                               \
+	[MAX] = {"max_ns", "longest", WW_T_DUR, ""},                                                            \
+	[MAX_AT] = {"max_ts_ns", "at", WW_T_TIME, "when the longest one began"},                                \
+	[OPEN] = {"unfinished", "unfinished", WW_T_COUNT, "of these, whose completion is not in the trace"}
+
+static const struct ww_column device_columns[NCOLUMNS] = {
+	[WHAT] = {"device", "device", WW_T_STR, ""}, SHARED_COLUMNS,
+};
+static const struct ww_column process_columns[NCOLUMNS] = {
+	[WHAT] = {"submitter", "asked for by", WW_T_STR, "thread that queued them; of write-back a kernel worker"},
+	SHARED_COLUMNS,
+};
+
+struct sum {
+	uint32_t dev, submitter, count, open, done;
+	uint8_t op;
+	int64_t bytes, queue, device, max, max_at;
+};
+
+static const char *op_name(uint8_t op)
+{
+	static const char *const names[] = {"read", "write", "flush", "discard"};
+
+	return op < WW_ARRAY_SIZE(names) ? names[op] : "unknown";
+}
+
+static int64_t begin_of(const struct ww_facts *f, uint32_t i)
+{
+	return f->block_io.queued_ts_ns[i] >= 0 ? f->block_io.queued_ts_ns[i] : f->block_io.issued_ts_ns[i];
+}
+
+static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i)
+{
+	uint32_t t = f->block_io.submitter[i];
+
+	if (!ww_query_holds(q, begin_of(f, i)))
+		return false;
+	return t < f->thread.n ? ww_query_takes(f, q, t) : q->tid < 0 && q->pid < 0 && !q->comm;
+}
+
+static void add(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, uint64_t key, struct ww_samples *samples)
+{
+	int64_t begin = begin_of(f, i), issued = f->block_io.issued_ts_ns[i], end = f->block_io.completed_ts_ns[i];
+	struct sum *s = ww_rows_get(rows, key);
+
+	s->dev = f->block_io.dev[i];
+	s->submitter = f->block_io.submitter[i];
+	s->op = f->block_io.write[i];
+	s->count++;
+	s->bytes += f->block_io.bytes[i];
+	if (end < 0) {
+		s->open++;
+		return;
+	}
+	if (issued >= begin)
+		s->queue += issued - begin;
+	s->device += end - WW_MAX(issued, begin);
+	if (end - begin > s->max || !s->done) {
+		s->max = end - begin;
+		s->max_at = begin;
+	}
+	s->done++;
+	ww_samples_push(samples, ww_rows_index(rows, s), end - begin);
+}
+
+static int most_first(const void *a, const void *b)
+{
+	const struct sum *x = a, *y = b;
+	int64_t i = x->queue + x->device, k = y->queue + y->device;
+
+	return i < k ? 1 : i > k ? -1 : 0;
+}
+
+static int make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+		const struct ww_analysis *a, bool by_process)
+{
+	struct ww_samples samples = {0};
+	struct ww_rows rows;
+
+	ww_rows_init(&rows, sizeof(struct sum));
+	for (uint32_t i = 0; i < f->block_io.n; i++)
+		if (taken(f, q, i))
+			add(f, i, &rows, ((uint64_t)(by_process ? f->block_io.submitter[i] : f->block_io.dev[i]) << 8) |
+				f->block_io.write[i], &samples);
+	ww_samples_seal(&samples);
+	const uint32_t *order = ww_rows_order(mem, &rows, most_first);
+	union ww_cell *c = ww_table_init(mem, ret, a, f, rows.n);
+	for (uint32_t i = 0; i < rows.n; i++, c += NCOLUMNS) {
+		const struct sum *s = ww_rows_at(&rows, order[i]);
+		c[WHAT].s = by_process ? ww_name_thread(mem, f, s->submitter) : ww_name_device(mem, f, s->dev);
+		c[OP].s = op_name(s->op);
+		c[COUNT].i = s->count;
+		c[BYTES].i = s->bytes;
+		c[QUEUE].i = s->queue;
+		c[DEVICE].i = s->device;
+		c[AVG].i = s->done ? (s->queue + s->device) / s->done : 0;
+		c[P50].i = ww_samples_part(&samples, order[i], 500);
+		c[P99].i = ww_samples_part(&samples, order[i], 990);
+		c[MAX].i = s->max;
+		c[MAX_AT].i = s->done ? s->max_at : WW_NO_TIME;
+		c[OPEN].i = s->open;
+	}
+	ww_samples_release(&samples);
+	ww_rows_release(&rows);
+	return 0;
+}
+
+static int run_devices(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q,
+		       struct ww_table *ret, struct ww_err *err)
+{
+	return make(mem, f, q, ret, &ww_analysis_io, false);
+}
+
+static int run_processes(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q,
+			 struct ww_table *ret, struct ww_err *err)
+{
+	return make(mem, f, q, ret, &ww_analysis_io_process, true);
+}
+
+/* ---- the histogram: powers of two microseconds, as bcc's biolatency draws it ---- */
+
+static const struct ww_column latency_columns[] = {
+	{"from_ns", "from", WW_T_DUR, ""},
+	{"to_ns", "below", WW_T_DUR, ""},
+	{"count", "requests", WW_T_COUNT, "queued in the range and completed"},
+	{"bar", "", WW_T_STR, ""},
+};
+
+#define BUCKETS 40
+#define BAR "****************************************"
+
+static int run_latency(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q,
+		       struct ww_table *ret, struct ww_err *err)
+{
+	uint32_t counts[BUCKETS] = {0}, first = BUCKETS, last = 0, most = 1;
+
+	for (uint32_t i = 0; i < f->block_io.n; i++) {
+		if (!taken(f, q, i) || f->block_io.completed_ts_ns[i] < 0)
+			continue;
+		uint64_t us = (uint64_t)WW_MAX(f->block_io.completed_ts_ns[i] - begin_of(f, i), 0) / 1000;
+		uint32_t b = us ? WW_MIN(64 - (uint32_t)__builtin_clzll(us), BUCKETS - 1u) : 0;
+		most = WW_MAX(most, ++counts[b]);
+		first = WW_MIN(first, b);
+		last = WW_MAX(last, b);
+	}
+	uint32_t n = first < BUCKETS ? last - first + 1 : 0;
+	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_io_latency, f, n);
+	for (uint32_t b = first; b < first + n; b++, c += WW_ARRAY_SIZE(latency_columns)) {
+		c[0].i = b ? 1000ll << (b - 1) : 0;
+		c[1].i = 1000ll << b;
+		c[2].i = counts[b];
+		c[3].s = BAR + (sizeof(BAR) - 1) - (sizeof(BAR) - 1) * counts[b] / most;
+	}
+	return 0;
+}
+
+const struct ww_analysis ww_analysis_io = {
+	.name = "io", .summary = "block requests by device: how many, how much, queued and in the device",
+	.columns = device_columns, .ncolumns = NCOLUMNS, .run = run_devices,
+};
+const struct ww_analysis ww_analysis_io_process = {
+	.name = "io_process", .summary = "block requests by who asked for them",
+	.columns = process_columns, .ncolumns = NCOLUMNS, .run = run_processes,
+};
+const struct ww_analysis ww_analysis_io_latency = {
+	.name = "io_latency", .summary = "how long block requests took, as a histogram",
+	.columns = latency_columns, .ncolumns = WW_ARRAY_SIZE(latency_columns), .run = run_latency,
+};

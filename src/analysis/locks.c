@@ -1,0 +1,125 @@
+/* locks.c - waiting for locks: futexes of user space, locks in the kernel, file locks; by lock and waiter. */
+#include "analysis/names.h"
+#include "analysis/rows.h"
+
+extern const struct ww_analysis ww_analysis_locks;
+
+enum { KIND, PID, OBJECT, WAITER, HOLDER, COUNT, TOTAL, AVG, P99, MAX, MAX_AT, NCOLUMNS };
+
+static const struct ww_column columns[NCOLUMNS] = {
+	[KIND] = {"kind", "kind", WW_T_STR, "futex, lock (in the kernel), filelock"},
+	[PID] = {"pid", "process", WW_T_INT, "of the waiter; an address is one of its own memory"},
+	[OBJECT] = {"object", "lock", WW_T_STR, "address, or the locked file"},
+	[WAITER] = {"waiter", "waiter", WW_T_STR, ""},
+	[HOLDER] = {"holder", "held by", WW_T_STR, "who held it, or who ended the wait, most of the time waited"},
+	[COUNT] = {"count", "waits", WW_T_COUNT, "that began in the range"},
+	[TOTAL] = {"total_ns", "waited", WW_T_DUR, "together"},
+	[AVG] = {"avg_ns", "mean", WW_T_DUR, ""},
+	[P99] = {"p99_ns", "99 %", WW_T_DUR, ""},
+	[MAX] = {"max_ns", "longest", WW_T_DUR, ""},
+	[MAX_AT] = {"max_ts_ns", "at", WW_T_TIME, "when the longest one began"},
+};
+
+struct sum {
+	uint32_t thread, file, count, holder;
+	uint8_t cause;
+	uint64_t object;
+	int64_t ns, max, max_at, holder_ns;
+};
+
+struct held {
+	uint32_t row, thread;
+	int64_t ns;
+};
+
+static bool is_lock(uint8_t cause)
+{
+	return cause == WW_CA_FUTEX || cause == WW_CA_LOCK || cause == WW_CA_FILELOCK;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct sum *x = a, *y = b;
+
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+}
+
+static void add(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, struct ww_rows *holders,
+		struct ww_samples *samples)
+{
+	uint32_t t = f->state.thread[i], peer = f->state.other[i] < f->thread.n ? f->state.other[i] : ww_wait_peer(f, i);
+	uint64_t object = f->state.object[i] ? f->state.object[i] : f->state.file[i];
+	struct sum *s = ww_rows_get(rows, ww_hash_mix(ww_hash_mix(object, t), f->state.cause[i]));
+	uint32_t row = ww_rows_index(rows, s);
+
+	s->thread = t;
+	s->cause = f->state.cause[i];
+	s->object = f->state.object[i];
+	s->file = f->state.file[i];
+	s->count++;
+	s->ns += f->state.dur_ns[i];
+	if (f->state.dur_ns[i] > s->max || s->count == 1) {
+		s->max = f->state.dur_ns[i];
+		s->max_at = f->state.start_ts_ns[i];
+	}
+	ww_samples_push(samples, row, f->state.dur_ns[i]);
+	if (peer >= f->thread.n)
+		return;
+	struct held *h = ww_rows_get(holders, ((uint64_t)row << 32) | peer);
+	h->row = row;
+	h->thread = peer;
+	h->ns += f->state.dur_ns[i];
+}
+
+static void put(struct ww_arena *mem, const struct ww_facts *f, const struct sum *s, union ww_cell *c)
+{
+	c[KIND].s = ww_cause_name(s->cause);
+	c[PID].i = f->thread.pid[s->thread];
+	c[OBJECT].s = s->object ? ww_arena_printf(mem, "0x%" PRIx64, s->object)
+				: s->file < f->file.n ? ww_name_file(f, s->file) : "";
+	c[WAITER].s = ww_name_thread(mem, f, s->thread);
+	c[HOLDER].s = s->holder_ns ? ww_name_thread(mem, f, s->holder) : "";
+	c[COUNT].i = s->count;
+	c[TOTAL].i = s->ns;
+	c[AVG].i = s->ns / s->count;
+	c[MAX].i = s->max;
+	c[MAX_AT].i = s->max_at;
+}
+
+static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+	       struct ww_err *err)
+{
+	struct ww_samples samples = {0};
+	struct ww_rows rows, holders;
+
+	ww_rows_init(&rows, sizeof(struct sum));
+	ww_rows_init(&holders, sizeof(struct held));
+	for (uint32_t i = 0; i < f->state.n; i++)
+		if (f->state.state[i] == WW_ST_BLOCKED && is_lock(f->state.cause[i]) &&
+		    ww_query_holds(q, f->state.start_ts_ns[i]) && ww_query_takes(f, q, f->state.thread[i]))
+			add(f, i, &rows, &holders, &samples);
+	for (uint32_t i = 0; i < holders.n; i++) {
+		const struct held *h = ww_rows_at(&holders, i);
+		struct sum *s = ww_rows_at(&rows, h->row);
+		if (h->ns > s->holder_ns) {
+			s->holder_ns = h->ns;
+			s->holder = h->thread;
+		}
+	}
+	ww_samples_seal(&samples);
+	const uint32_t *order = ww_rows_order(mem, &rows, longest_first);
+	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_locks, f, rows.n);
+	for (uint32_t i = 0; i < rows.n; i++, c += NCOLUMNS) {
+		put(mem, f, ww_rows_at(&rows, order[i]), c);
+		c[P99].i = ww_samples_part(&samples, order[i], 990);
+	}
+	ww_samples_release(&samples);
+	ww_rows_release(&holders);
+	ww_rows_release(&rows);
+	return 0;
+}
+
+const struct ww_analysis ww_analysis_locks = {
+	.name = "locks", .summary = "waiting for futexes and locks: which, who waited, who held it, how long",
+	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+};

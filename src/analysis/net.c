@@ -1,0 +1,216 @@
+/* net.c - connections: packets, bytes, retransmissions, round trips, and how long somebody waited for them.
+ *
+ * A connection's two directions are one row; "here" is the end that sent its first packet in the trace. A
+ * packet seen twice inside one host (sent and received over loopback) counts once, as sent. A segment whose
+ * bytes were sent before in the same direction is a retransmission. The round trip is the time from a
+ * segment with data, sent from this host, to the first packet back that acknowledges its end; of segments
+ * sent once only (Karn).
+ */
+#include <arpa/inet.h>
+
+#include "analysis/names.h"
+#include "analysis/rows.h"
+
+extern const struct ww_analysis ww_analysis_net;
+
+enum { PROTO, HERE, THERE, PACKETS, SENT, RECEIVED, RETRANS, RTT, RTT_MAX, BEGIN, DUR, BLOCKED, USER, NCOLUMNS };
+
+static const struct ww_column columns[NCOLUMNS] = {
+	[PROTO] = {"proto", "protocol", WW_T_STR, "tcp, udp, icmp, or its number"},
+	[HERE] = {"local", "from", WW_T_STR, "the end that sent the first packet in the trace"},
+	[THERE] = {"remote", "to", WW_T_STR, ""},
+	[PACKETS] = {"packets", "packets", WW_T_COUNT, "both directions; over loopback once each"},
+	[SENT] = {"sent_bytes", "sent", WW_T_BYTES, "payload, from the first end"},
+	[RECEIVED] = {"received_bytes", "received", WW_T_BYTES, "payload, to the first end"},
+	[RETRANS] = {"retransmits", "again", WW_T_COUNT, "TCP segments with data that had been sent before"},
+	[RTT] = {"rtt_p50_ns", "round trip", WW_T_DUR, "median, data to acknowledgement; 0 none seen"},
+	[RTT_MAX] = {"rtt_max_ns", "longest", WW_T_DUR, ""},
+	[BEGIN] = {"ts_ns", "at", WW_T_TIME, "first packet"},
+	[DUR] = {"dur_ns", "for", WW_T_DUR, "to the last packet"},
+	[BLOCKED] = {"blocked_ns", "waited for", WW_T_DUR, "threads' waits that its packets ended, together"},
+	[USER] = {"waiter", "by", WW_T_STR, "who waited longest for it"},
+};
+
+struct way { /* one direction */
+	uint32_t sent_end; /* TCP: end of what was sent */
+	uint32_t open_end; /* end of the segment whose acknowledgement is waited for */
+	int64_t open_ts;
+	bool any, open;
+};
+
+struct connection {
+	uint32_t first, packets, retransmits, waiter;
+	uint64_t bytes[2];
+	struct way way[2];
+	int64_t begin, end, rtt_max, blocked, waiter_ns;
+};
+
+static uint64_t end_hash(uint64_t hi, uint64_t lo, uint16_t port)
+{
+	return ww_hash_mix(ww_hash_mix(hi, lo), port);
+}
+
+/* Both directions give the same key. */
+static uint64_t key_of(const struct ww_packet_cols *p, uint32_t i)
+{
+	uint64_t s = end_hash(p->saddr_hi[i], p->saddr_lo[i], p->sport[i]);
+	uint64_t d = end_hash(p->daddr_hi[i], p->daddr_lo[i], p->dport[i]);
+
+	return ww_hash_mix(ww_hash_mix(WW_MIN(s, d), WW_MAX(s, d)), p->proto[i]);
+}
+
+static bool same_way(const struct ww_packet_cols *p, uint32_t i, uint32_t first)
+{
+	return p->sport[i] == p->sport[first] && p->saddr_lo[i] == p->saddr_lo[first] &&
+	       p->saddr_hi[i] == p->saddr_hi[first] && p->dport[i] == p->dport[first];
+}
+
+static void add_tcp(const struct ww_packet_cols *p, uint32_t i, struct connection *c, uint32_t dir, uint32_t row,
+		    struct ww_samples *rtts)
+{
+	struct way *w = &c->way[dir], *back = &c->way[!dir];
+	uint32_t end = p->seq[i] + p->payload[i];
+
+	if (back->open && (p->tcp_flags[i] & 0x10) && (int32_t)(p->ack[i] - back->open_end) >= 0) {
+		int64_t rtt = p->ts_ns[i] - back->open_ts;
+		back->open = false;
+		c->rtt_max = WW_MAX(c->rtt_max, rtt);
+		ww_samples_push(rtts, row, rtt);
+	}
+	if (!p->payload[i])
+		return;
+	if (w->any && (int32_t)(end - w->sent_end) <= 0) {
+		c->retransmits++;
+		w->open = false;
+		return;
+	}
+	w->sent_end = end;
+	w->any = true;
+	if (p->sent[i] && !w->open) {
+		w->open = true;
+		w->open_end = end;
+		w->open_ts = p->ts_ns[i];
+	}
+}
+
+static void add_packet(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, struct ww_samples *rtts)
+{
+	const struct ww_packet_cols *p = &f->packet;
+	struct connection *c = ww_rows_get(rows, key_of(p, i));
+	uint32_t row = ww_rows_index(rows, c);
+
+	if (!c->packets++) {
+		c->first = i;
+		c->begin = p->ts_ns[i];
+	}
+	uint32_t dir = !same_way(p, i, c->first);
+	c->end = p->ts_ns[i];
+	c->bytes[dir] += p->payload[i];
+	if (p->proto[i] == 6)
+		add_tcp(p, i, c, dir, row, rtts);
+}
+
+/* Waits that a packet ended, to the connection of that packet. */
+static void add_waits(const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows)
+{
+	for (uint32_t i = 0; i < f->state.n; i++) {
+		uint32_t w = f->state.wakeup[i];
+		if (f->state.state[i] != WW_ST_BLOCKED || w >= f->wakeup.n || f->wakeup.kind[w] != WW_WK_PACKET ||
+		    f->wakeup.fact[w] >= f->packet.n || !ww_query_takes(f, q, f->state.thread[i]))
+			continue;
+		const uint64_t key = key_of(&f->packet, f->wakeup.fact[w]);
+		int64_t ns = ww_query_part(q, f->state.start_ts_ns[i], f->state.dur_ns[i]);
+		if (!ns || !ww_u64map_find(&rows->places, key))
+			continue;
+		struct connection *c = ww_rows_get(rows, key);
+		c->blocked += ns;
+		if (ns > c->waiter_ns) {
+			c->waiter_ns = ns;
+			c->waiter = f->state.thread[i];
+		}
+	}
+}
+
+static const char *end_name(struct ww_arena *mem, uint8_t family, uint64_t hi, uint64_t lo, uint16_t port)
+{
+	char buf[INET6_ADDRSTRLEN] = "";
+
+	if (family == 6) {
+		uint8_t a[16];
+		for (int i = 0; i < 8; i++) {
+			a[i] = (uint8_t)(hi >> (56 - 8 * i));
+			a[8 + i] = (uint8_t)(lo >> (56 - 8 * i));
+		}
+		inet_ntop(AF_INET6, a, buf, sizeof(buf));
+		return ww_arena_printf(mem, "[%s]:%u", buf, port);
+	}
+	uint32_t v4 = htonl((uint32_t)lo);
+	inet_ntop(AF_INET, &v4, buf, sizeof(buf));
+	return ww_arena_printf(mem, "%s:%u", buf, port);
+}
+
+static const char *proto_name(struct ww_arena *mem, uint8_t proto)
+{
+	return proto == 6 ? "tcp" : proto == 17 ? "udp" : proto == 1 || proto == 58 ? "icmp" : ww_arena_printf(mem, "%u", proto);
+}
+
+static int most_waited(const void *a, const void *b)
+{
+	const struct connection *x = a, *y = b;
+	uint64_t i = x->bytes[0] + x->bytes[1], k = y->bytes[0] + y->bytes[1];
+
+	if (x->blocked != y->blocked)
+		return x->blocked < y->blocked ? 1 : -1;
+	return i < k ? 1 : i > k ? -1 : 0;
+}
+
+static void put(struct ww_arena *mem, const struct ww_facts *f, const struct connection *k, union ww_cell *c)
+{
+	const struct ww_packet_cols *p = &f->packet;
+	uint32_t i = k->first;
+
+	c[PROTO].s = proto_name(mem, p->proto[i]);
+	c[HERE].s = end_name(mem, p->family[i], p->saddr_hi[i], p->saddr_lo[i], p->sport[i]);
+	c[THERE].s = end_name(mem, p->family[i], p->daddr_hi[i], p->daddr_lo[i], p->dport[i]);
+	c[PACKETS].i = k->packets;
+	c[SENT].i = (int64_t)k->bytes[0];
+	c[RECEIVED].i = (int64_t)k->bytes[1];
+	c[RETRANS].i = k->retransmits;
+	c[RTT_MAX].i = k->rtt_max;
+	c[BEGIN].i = k->begin;
+	c[DUR].i = k->end - k->begin;
+	c[BLOCKED].i = k->blocked;
+	c[USER].s = k->waiter_ns ? ww_name_thread(mem, f, k->waiter) : "";
+}
+
+static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+	       struct ww_err *err)
+{
+	struct ww_samples rtts = {0};
+	struct ww_rows rows;
+
+	ww_rows_init(&rows, sizeof(struct connection));
+	for (uint32_t i = 0; i < f->packet.n; i++) {
+		uint32_t match = f->packet.match[i];
+		if (!f->packet.proto[i] || !ww_query_holds(q, f->packet.ts_ns[i]) ||
+		    (!f->packet.sent[i] && match < f->packet.n && f->packet.sent[match]))
+			continue;
+		add_packet(f, i, &rows, &rtts);
+	}
+	add_waits(f, q, &rows);
+	ww_samples_seal(&rtts);
+	const uint32_t *order = ww_rows_order(mem, &rows, most_waited);
+	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_net, f, rows.n);
+	for (uint32_t i = 0; i < rows.n; i++, c += NCOLUMNS) {
+		put(mem, f, ww_rows_at(&rows, order[i]), c);
+		c[RTT].i = ww_samples_part(&rtts, order[i], 500);
+	}
+	ww_samples_release(&rtts);
+	ww_rows_release(&rows);
+	return 0;
+}
+
+const struct ww_analysis ww_analysis_net = {
+	.name = "net", .summary = "connections: bytes, retransmissions, round trips, who waited for them",
+	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+};

@@ -1,0 +1,159 @@
+/* procs.c - the process tree: who started whom, when, for how long, and what it used. */
+#include "analysis/names.h"
+#include "analysis/rows.h"
+
+extern const struct ww_analysis ww_analysis_procs;
+
+enum { PID, PARENT, DEPTH, COMM, EXE, BEGIN, END, STARTED, EXITED, THREADS, CPU, VPID, NS, NCOLUMNS };
+
+static const struct ww_column columns[NCOLUMNS] = {
+	[PID] = {"pid", "process", WW_T_INT, "process id"},
+	[PARENT] = {"parent_pid", "parent", WW_T_INT, "who started it; -1 not known"},
+	[DEPTH] = {"depth", "depth", WW_T_INT, "below the first ancestor that is known"},
+	[COMM] = {"comm", "name", WW_T_STR, "last name of its main thread; text: indented below its parent"},
+	[EXE] = {"exe", "program", WW_T_STR, "file of its last exec"},
+	[BEGIN] = {"start_ns", "from", WW_T_TIME, "fork, or begin of the trace"},
+	[END] = {"end_ns", "to", WW_T_TIME, "exit, or end of the trace"},
+	[STARTED] = {"forked", "started", WW_T_INT, "1: its fork is in the trace"},
+	[EXITED] = {"exited", "ended", WW_T_INT, "1: its exit is in the trace"},
+	[THREADS] = {"threads", "threads", WW_T_COUNT, "in the trace"},
+	[CPU] = {"cpu_ns", "on CPUs", WW_T_DUR, "of all its threads, interrupts included"},
+	[VPID] = {"vpid", "inner", WW_T_INT, "process id in its own pid namespace; -1 unknown"},
+	[NS] = {"pid_ns", "pid namespace", WW_T_INT, "its inode; 0 unknown"},
+};
+
+struct proc {
+	uint32_t main, threads, first_child, next; /* rows + 1; 0 none */
+	int64_t cpu, begin, end;
+	bool shown, printed, root;
+};
+
+static struct proc *proc_of(const struct ww_facts *f, struct ww_rows *rows, uint32_t t)
+{
+	uint32_t p = f->thread.process[t];
+
+	return ww_rows_get(rows, p < f->process.n ? p : (1ull << 32) + t);
+}
+
+static void collect(const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows)
+{
+	for (uint32_t t = 0; t < f->thread.n; t++) {
+		if (f->thread.flags[t] & WW_TF_IDLE)
+			continue;
+		struct proc *p = proc_of(f, rows, t);
+		if (!p->threads++ || f->thread.tid[t] == f->thread.pid[t])
+			p->main = t;
+		p->begin = p->threads == 1 ? f->thread.start_ts_ns[t] : WW_MIN(p->begin, f->thread.start_ts_ns[t]);
+		p->end = p->threads == 1 ? f->thread.end_ts_ns[t] : WW_MAX(p->end, f->thread.end_ts_ns[t]);
+		p->shown |= ww_query_takes(f, q, t) && f->thread.start_ts_ns[t] < q->to_ts_ns &&
+			    f->thread.end_ts_ns[t] >= q->from_ts_ns;
+	}
+	for (uint32_t i = 0; i < f->run.n; i++)
+		if (!(f->thread.flags[f->run.thread[i]] & WW_TF_IDLE))
+			proc_of(f, rows, f->run.thread[i])->cpu +=
+				ww_query_part(q, f->run.start_ts_ns[i], f->run.dur_ns[i]);
+}
+
+static uint32_t parent_row(const struct ww_facts *f, struct ww_rows *rows, uint32_t row)
+{
+	uint32_t t = f->thread.parent[((struct proc *)ww_rows_at(rows, row))->main];
+
+	if (t >= f->thread.n || (f->thread.flags[t] & WW_TF_IDLE))
+		return WW_NONE;
+	uint32_t p = ww_rows_index(rows, proc_of(f, rows, t));
+	return p == row ? WW_NONE : p;
+}
+
+static void put(struct ww_arena *mem, const struct ww_facts *f, struct ww_rows *rows, uint32_t row, uint32_t depth,
+		union ww_cell *c)
+{
+	const struct proc *p = ww_rows_at(rows, row);
+	uint32_t t = p->main, parent = parent_row(f, rows, row);
+
+	c[PID].i = f->thread.pid[t] >= 0 ? f->thread.pid[t] : f->thread.tid[t];
+	c[PARENT].i = parent == WW_NONE ? -1 : f->thread.pid[((struct proc *)ww_rows_at(rows, parent))->main];
+	c[DEPTH].i = depth;
+	c[COMM].s = ww_name_comm(f, t);
+	c[EXE].s = ww_facts_str(f, f->thread.exe[t]);
+	c[BEGIN].i = p->begin;
+	c[END].i = p->end;
+	c[STARTED].i = !!(f->thread.flags[t] & WW_TF_FORKED);
+	c[EXITED].i = !!(f->thread.flags[t] & WW_TF_EXITED);
+	c[THREADS].i = p->threads;
+	c[CPU].i = p->cpu;
+	c[VPID].i = f->thread.vtid[t];
+	c[NS].i = f->thread.pid_ns[t];
+}
+
+struct walk {
+	struct ww_arena *mem;
+	const struct ww_facts *f;
+	struct ww_rows rows;
+	uint32_t *stack, *depth; /* of as many as there are rows */
+	union ww_cell *cells;
+	uint32_t n;
+};
+
+/* Chains of children, the latest first. */
+static void link_children(struct walk *w)
+{
+	for (uint32_t i = 0; i < w->rows.n; i++) {
+		uint32_t parent = parent_row(w->f, &w->rows, i);
+		struct proc *p = ww_rows_at(&w->rows, i), *up;
+		p->root = parent == WW_NONE;
+		if (p->root)
+			continue;
+		up = ww_rows_at(&w->rows, parent);
+		p->next = up->first_child;
+		up->first_child = i + 1;
+	}
+}
+
+/* A root and what is below it, parents before children. Each row is on the stack at most once: it is the
+ * child of one parent, which is printed once. */
+static void print_below(struct walk *w, uint32_t root)
+{
+	uint32_t sp = 0;
+
+	w->stack[sp] = root;
+	w->depth[sp++] = 0;
+	while (sp) {
+		uint32_t row = w->stack[--sp], d = w->depth[sp];
+		struct proc *p = ww_rows_at(&w->rows, row);
+		if (p->printed)
+			continue;
+		p->printed = true;
+		if (p->shown)
+			put(w->mem, w->f, &w->rows, row, d, w->cells + (size_t)w->n++ * NCOLUMNS);
+		for (uint32_t k = p->first_child; k; k = ((struct proc *)ww_rows_at(&w->rows, k - 1))->next) {
+			w->stack[sp] = k - 1;
+			w->depth[sp++] = d + 1;
+		}
+	}
+}
+
+static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+	       struct ww_err *err)
+{
+	struct walk w = {.mem = mem, .f = f};
+
+	ww_rows_init(&w.rows, sizeof(struct proc));
+	collect(f, q, &w.rows);
+	w.stack = WW_ARENA_ARRAY(mem, uint32_t, w.rows.n + 1);
+	w.depth = WW_ARENA_ARRAY(mem, uint32_t, w.rows.n + 1);
+	link_children(&w);
+	w.cells = ww_table_init(mem, ret, &ww_analysis_procs, f, w.rows.n);
+	for (uint32_t i = 0; i < w.rows.n; i++)
+		if (((struct proc *)ww_rows_at(&w.rows, i))->root)
+			print_below(&w, i);
+	for (uint32_t i = 0; i < w.rows.n; i++) /* a damaged trace may make a ring of parents */
+		print_below(&w, i);
+	ret->nrows = w.n;
+	ww_rows_release(&w.rows);
+	return 0;
+}
+
+const struct ww_analysis ww_analysis_procs = {
+	.name = "procs", .summary = "the process tree: who started whom, when, and what it used",
+	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+};

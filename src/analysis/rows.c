@@ -1,0 +1,115 @@
+/* rows.c - sums by key, samples by row. */
+#include "analysis/rows.h"
+
+void ww_rows_init(struct ww_rows *r, size_t size)
+{
+	*r = (struct ww_rows){.size = size};
+}
+
+void ww_rows_release(struct ww_rows *r)
+{
+	ww_u64map_release(&r->places);
+	free(r->v);
+	ww_rows_init(r, r->size);
+}
+
+void *ww_rows_get(struct ww_rows *r, uint64_t key)
+{
+	bool fresh = false;
+	uint64_t *at = ww_u64map_get(&r->places, key, r->n, &fresh);
+
+	if (fresh) {
+		if (r->n == r->cap) {
+			r->cap = r->cap ? 2 * r->cap : 16;
+			r->v = ww_xrealloc(r->v, r->cap * r->size);
+		}
+		memset(r->v + r->n++ * r->size, 0, r->size);
+	}
+	return r->v + *at * r->size;
+}
+
+uint32_t ww_rows_index(const struct ww_rows *r, const void *row)
+{
+	return (uint32_t)((size_t)((const char *)row - r->v) / r->size);
+}
+
+struct order {
+	const struct ww_rows *rows;
+	int (*cmp)(const void *a, const void *b);
+};
+
+static int compare(const void *a, const void *b, void *ctx)
+{
+	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct order *o = ctx;
+	int c = o->cmp(ww_rows_at(o->rows, i), ww_rows_at(o->rows, k));
+
+	return c ? c : i < k ? -1 : i > k;
+}
+
+uint32_t *ww_rows_order(struct ww_arena *mem, const struct ww_rows *r, int (*cmp)(const void *a, const void *b))
+{
+	uint32_t *order = WW_ARENA_ARRAY(mem, uint32_t, r->n + 1);
+	struct order o = {r, cmp};
+
+	for (uint32_t i = 0; i < r->n; i++)
+		order[i] = i;
+	qsort_r(order, r->n, sizeof(*order), compare, &o);
+	return order;
+}
+
+void ww_samples_push(struct ww_samples *s, uint32_t row, int64_t ns)
+{
+	*ww_vec_push(&s->all) = (struct ww_sample){row, ns};
+}
+
+static int by_row_and_ns(const void *a, const void *b)
+{
+	const struct ww_sample *x = a, *y = b;
+
+	if (x->row != y->row)
+		return x->row < y->row ? -1 : 1;
+	return x->ns < y->ns ? -1 : x->ns > y->ns;
+}
+
+void ww_samples_seal(struct ww_samples *s)
+{
+	if (s->all.n)
+		qsort(s->all.v, s->all.n, sizeof(*s->all.v), by_row_and_ns);
+	for (size_t i = 0; i < s->all.n; i++)
+		while (s->first.n <= s->all.v[i].row)
+			*ww_vec_push(&s->first) = (uint32_t)i;
+	*ww_vec_push(&s->first) = (uint32_t)s->all.n;
+}
+
+int64_t ww_samples_part(const struct ww_samples *s, uint32_t row, uint32_t permille)
+{
+	if (row + 1 >= s->first.n)
+		return 0;
+	uint32_t first = s->first.v[row], n = s->first.v[row + 1] - first;
+	uint64_t rank = ((uint64_t)n * permille + 999) / 1000;
+
+	return n ? s->all.v[first + (rank ? rank - 1 : 0)].ns : 0;
+}
+
+void ww_samples_release(struct ww_samples *s)
+{
+	ww_vec_free(&s->all);
+	ww_vec_free(&s->first);
+}
+
+bool ww_query_takes(const struct ww_facts *f, const struct ww_query *q, uint32_t t)
+{
+	return (q->tid < 0 || f->thread.tid[t] == q->tid) && (q->pid < 0 || f->thread.pid[t] == q->pid) &&
+	       (!q->comm || !strcmp(ww_facts_str(f, f->thread.comm[t]), q->comm));
+}
+
+union ww_cell *ww_table_init(struct ww_arena *mem, struct ww_table *ret, const struct ww_analysis *a,
+			     const struct ww_facts *f, uint32_t n)
+{
+	union ww_cell *c = WW_ARENA_ARRAY(mem, union ww_cell, ((size_t)n + 1) * a->ncolumns);
+
+	memset(c, 0, ((size_t)n + 1) * a->ncolumns * sizeof(*c));
+	*ret = (struct ww_table){.analysis = a, .facts = f, .cells = c, .nrows = n};
+	return c;
+}

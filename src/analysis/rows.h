@@ -1,0 +1,72 @@
+/* rows.h - what analyses that sum things up share: sums found by a key, samples with their percentiles.
+ *
+ *   struct ww_rows r; ww_rows_init(&r, sizeof(struct sum));  struct sum *s = ww_rows_get(&r, key); ...
+ *   order = ww_rows_order(mem, &r, larger_first);  ... ww_rows_at(&r, order[i]) ...  ww_rows_release(&r);
+ *   struct ww_samples s = {0};  ww_samples_push(&s, row, ns);  ww_samples_seal(&s);
+ *   ns = ww_samples_part(&s, row, 990);
+ */
+#ifndef WW_ROWS_H
+#define WW_ROWS_H
+
+#include "analysis/analysis.h"
+#include "base/u64map.h"
+#include "base/vec.h"
+
+struct ww_rows {
+	struct ww_u64map places;
+	char *v;
+	size_t size; /* of a row, bytes */
+	uint32_t n, cap;
+};
+
+void ww_rows_init(struct ww_rows *r, size_t size);
+void ww_rows_release(struct ww_rows *r);
+/* The row of the key, zeroed when it is new; moves when the next one is made. */
+void *ww_rows_get(struct ww_rows *r, uint64_t key);
+/* Its number: 0, 1, ... in the order in which keys came. */
+uint32_t ww_rows_index(const struct ww_rows *r, const void *row);
+
+static inline void *ww_rows_at(const struct ww_rows *r, uint32_t i)
+{
+	return r->v + (size_t)i * r->size;
+}
+/* The numbers of the rows in the order of `cmp`, which gets two rows; equal ones stay as they came. */
+uint32_t *ww_rows_order(struct ww_arena *mem, const struct ww_rows *r, int (*cmp)(const void *a, const void *b));
+
+struct ww_sample {
+	uint32_t row;
+	int64_t ns;
+};
+
+struct ww_samples {
+	WW_VEC(struct ww_sample) all;
+	WW_VEC(uint32_t) first; /* sealed: of each row, and the end */
+};
+
+void ww_samples_push(struct ww_samples *s, uint32_t row, int64_t ns);
+void ww_samples_seal(struct ww_samples *s);
+/* The smallest sample that at least permille/1000 of the row's are not above (nearest rank); 0 of none. */
+int64_t ww_samples_part(const struct ww_samples *s, uint32_t row, uint32_t permille);
+void ww_samples_release(struct ww_samples *s);
+
+/* The part of [start, start + dur) that lies in the query's range; 0 none. */
+static inline int64_t ww_query_part(const struct ww_query *q, int64_t start_ts_ns, int64_t dur_ns)
+{
+	int64_t from = WW_MAX(start_ts_ns, q->from_ts_ns), to = WW_MIN(start_ts_ns + dur_ns, q->to_ts_ns);
+
+	return WW_MAX(to - from, 0);
+}
+
+static inline bool ww_query_holds(const struct ww_query *q, int64_t ts_ns)
+{
+	return ts_ns >= q->from_ts_ns && ts_ns < q->to_ts_ns;
+}
+
+/* Does the query, by tid, pid and comm, ask about this thread? Without any of them about all. */
+bool ww_query_takes(const struct ww_facts *f, const struct ww_query *q, uint32_t thread);
+
+/* The cells of n rows, zeroed, for `a`. */
+union ww_cell *ww_table_init(struct ww_arena *mem, struct ww_table *ret, const struct ww_analysis *a,
+			     const struct ww_facts *f, uint32_t n);
+
+#endif

@@ -1,0 +1,233 @@
+/* sched.c - how threads got the CPU: run delay per thread with its percentiles, and who preempted whom.
+ *
+ * Run delay is what perf calls it: the time from being ready (woken, or preempted) to having a CPU. A
+ * stretch of ready states that follow one another is one delay.
+ */
+#include "analysis/names.h"
+#include "analysis/rows.h"
+
+extern const struct ww_analysis ww_analysis_sched, ww_analysis_sched_pairs;
+
+enum { TID, PID, COMM, RUNS, RUNNING, DELAYS, TOTAL, AVG, P50, P95, P99, MAX, MAX_AT, PREEMPTED, MIGRATED, NCOLUMNS };
+
+static const struct ww_column columns[NCOLUMNS] = {
+	[TID] = {"tid", "tid", WW_T_INT, "thread id"},
+	[PID] = {"pid", "process", WW_T_INT, "process id; -1 unknown"},
+	[COMM] = {"comm", "name", WW_T_STR, "last name of the thread"},
+	[RUNS] = {"runs", "runs", WW_T_COUNT, "times it was given a CPU"},
+	[RUNNING] = {"running_ns", "on a CPU", WW_T_DUR, "interrupts included"},
+	[DELAYS] = {"delays", "delays", WW_T_COUNT, "times it was ready and got a CPU"},
+	[TOTAL] = {"delay_ns", "delay", WW_T_DUR, "ready without a CPU, together"},
+	[AVG] = {"avg_ns", "mean", WW_T_DUR, ""},
+	[P50] = {"p50_ns", "median", WW_T_DUR, ""},
+	[P95] = {"p95_ns", "95 %", WW_T_DUR, ""},
+	[P99] = {"p99_ns", "99 %", WW_T_DUR, ""},
+	[MAX] = {"max_ns", "longest", WW_T_DUR, ""},
+	[MAX_AT] = {"max_ts_ns", "then", WW_T_TIME, "when the longest one ended"},
+	[PREEMPTED] = {"preempted", "preempted", WW_T_COUNT, "times the CPU was taken from it"},
+	[MIGRATED] = {"migrations", "migrations", WW_T_COUNT, "times it ran on another CPU than the time before"},
+};
+
+struct sum {
+	uint32_t thread, runs, delays, preempted, migrated, last_cpu;
+	int64_t running, delay, max, max_at;
+};
+
+static bool is_ready(uint8_t s)
+{
+	return s == WW_ST_PREEMPTED || s == WW_ST_RUNQUEUE || s == WW_ST_THROTTLED;
+}
+
+static bool is_on_cpu(uint8_t s)
+{
+	return s == WW_ST_RUNNING_USER || s == WW_ST_RUNNING_KERNEL || s == WW_ST_RUNNING || s == WW_ST_INTERRUPTED;
+}
+
+static void add_delay(struct sum *s, struct ww_samples *samples, uint32_t row, int64_t ns, int64_t end)
+{
+	s->delays++;
+	s->delay += ns;
+	if (ns > s->max) {
+		s->max = ns;
+		s->max_at = end;
+	}
+	ww_samples_push(samples, row, ns);
+}
+
+/* Delays that end within the range, whole. */
+static void add_states(const struct ww_facts *f, const struct ww_query *q, uint32_t t, struct ww_rows *rows,
+		       struct ww_samples *samples)
+{
+	int64_t waited = 0;
+
+	for (uint32_t i = f->state_first[t]; i < f->state_first[t + 1]; i++) {
+		int64_t start = f->state.start_ts_ns[i];
+		if (is_ready(f->state.state[i])) {
+			waited += f->state.dur_ns[i];
+			continue;
+		}
+		if (waited && is_on_cpu(f->state.state[i]) && ww_query_holds(q, start)) {
+			struct sum *s = ww_rows_get(rows, t);
+			s->thread = t;
+			add_delay(s, samples, ww_rows_index(rows, s), waited, start);
+		}
+		waited = 0;
+	}
+}
+
+static void add_runs(const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows)
+{
+	for (uint32_t i = 0; i < f->run.n; i++) {
+		uint32_t t = f->run.thread[i];
+		int64_t ns = ww_query_part(q, f->run.start_ts_ns[i], f->run.dur_ns[i]);
+		if (!ns || (f->thread.flags[t] & WW_TF_IDLE) || !ww_query_takes(f, q, t))
+			continue;
+		struct sum *s = ww_rows_get(rows, t);
+		s->thread = t;
+		s->running += ns;
+		s->migrated += s->runs && s->last_cpu != f->run.cpu[i];
+		s->last_cpu = f->run.cpu[i];
+		s->runs++;
+		s->preempted += f->run.end_reason[i] == WW_RE_PREEMPTED;
+	}
+}
+
+static int longest_delay(const void *a, const void *b)
+{
+	const struct sum *x = a, *y = b;
+
+	return x->delay < y->delay ? 1 : x->delay > y->delay ? -1 : 0;
+}
+
+static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+	       struct ww_err *err)
+{
+	struct ww_samples samples = {0};
+	struct ww_rows rows;
+
+	ww_rows_init(&rows, sizeof(struct sum));
+	add_runs(f, q, &rows);
+	for (uint32_t t = 0; t < f->thread.n; t++)
+		if (!(f->thread.flags[t] & WW_TF_IDLE) && ww_query_takes(f, q, t))
+			add_states(f, q, t, &rows, &samples);
+	ww_samples_seal(&samples);
+	const uint32_t *order = ww_rows_order(mem, &rows, longest_delay);
+	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_sched, f, rows.n);
+	for (uint32_t i = 0; i < rows.n; i++, c += NCOLUMNS) {
+		const struct sum *s = ww_rows_at(&rows, order[i]);
+		c[TID].i = f->thread.tid[s->thread];
+		c[PID].i = f->thread.pid[s->thread];
+		c[COMM].s = ww_name_comm(f, s->thread);
+		c[RUNS].i = s->runs;
+		c[RUNNING].i = s->running;
+		c[DELAYS].i = s->delays;
+		c[TOTAL].i = s->delay;
+		c[AVG].i = s->delays ? s->delay / s->delays : 0;
+		c[P50].i = ww_samples_part(&samples, order[i], 500);
+		c[P95].i = ww_samples_part(&samples, order[i], 950);
+		c[P99].i = ww_samples_part(&samples, order[i], 990);
+		c[MAX].i = s->max;
+		c[MAX_AT].i = s->delays ? s->max_at : WW_NO_TIME;
+		c[PREEMPTED].i = s->preempted;
+		c[MIGRATED].i = s->migrated;
+	}
+	ww_samples_release(&samples);
+	ww_rows_release(&rows);
+	return 0;
+}
+
+/* ---- who took the CPU from whom ---- */
+
+enum { BY_TID, BY_COMM, BY_PRIO, OF_TID, OF_COMM, OF_PRIO, TIMES, WAITED, INVERTED, NPAIR };
+
+static const struct ww_column pair_columns[NPAIR] = {
+	[BY_TID] = {"by_tid", "tid", WW_T_INT, "who got the CPU"},
+	[BY_COMM] = {"by_comm", "preemptor", WW_T_STR, ""},
+	[BY_PRIO] = {"by_prio", "prio", WW_T_INT, "kernel priority, lower is more urgent; 120 is nice 0"},
+	[OF_TID] = {"of_tid", "tid", WW_T_INT, "who lost it"},
+	[OF_COMM] = {"of_comm", "preempted", WW_T_STR, ""},
+	[OF_PRIO] = {"of_prio", "prio", WW_T_INT, ""},
+	[TIMES] = {"count", "times", WW_T_COUNT, ""},
+	[WAITED] = {"waited_ns", "waited", WW_T_DUR, "until it had a CPU again, together"},
+	[INVERTED] = {"inversions", "inversions", WW_T_COUNT, "of these, by a less urgent one"},
+};
+
+struct pair {
+	uint32_t by, of, count, inverted;
+	int32_t by_prio, of_prio;
+	int64_t waited;
+};
+
+/* How long the thread whose run ended at `end` was ready until its next run. */
+static int64_t ready_after(const struct ww_facts *f, uint32_t thread, int64_t end)
+{
+	uint32_t first, n;
+	int64_t ns = 0;
+
+	ww_facts_states(f, thread, end, f->end_ts_ns, &first, &n);
+	for (uint32_t i = first; i < first + n && is_ready(f->state.state[i]); i++)
+		ns += f->state.dur_ns[i];
+	return ns;
+}
+
+static int longest_wait(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+
+	return x->waited < y->waited ? 1 : x->waited > y->waited ? -1 : 0;
+}
+
+static void add_pairs(const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows)
+{
+	for (uint32_t cpu = 0; cpu < f->host.ncpus; cpu++) {
+		for (uint32_t k = f->run_first[cpu]; k + 1 < f->run_first[cpu + 1]; k++) {
+			uint32_t i = f->run_of_cpu[k], j = f->run_of_cpu[k + 1], of = f->run.thread[i];
+			int64_t end = f->run.start_ts_ns[i] + f->run.dur_ns[i];
+			if (f->run.end_reason[i] != WW_RE_PREEMPTED || f->run.next[i] >= f->thread.n ||
+			    (f->thread.flags[of] & WW_TF_IDLE) || !ww_query_holds(q, end) || !ww_query_takes(f, q, of))
+				continue;
+			struct pair *p = ww_rows_get(rows, ((uint64_t)f->run.next[i] << 32) | of);
+			p->by = f->run.next[i];
+			p->of = of;
+			p->count++;
+			p->of_prio = f->run.prio[i];
+			p->by_prio = f->run.thread[j] == p->by ? f->run.prio[j] : -1;
+			p->inverted += p->by_prio > p->of_prio && p->of_prio >= 0;
+			p->waited += ready_after(f, of, end);
+		}
+	}
+}
+
+static int run_pairs(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+		     struct ww_err *err)
+{
+	struct ww_rows rows;
+
+	ww_rows_init(&rows, sizeof(struct pair));
+	add_pairs(f, q, &rows);
+	const uint32_t *order = ww_rows_order(mem, &rows, longest_wait);
+	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_sched_pairs, f, rows.n);
+	for (uint32_t i = 0; i < rows.n; i++, c += NPAIR) {
+		const struct pair *p = ww_rows_at(&rows, order[i]);
+		c[BY_TID].i = f->thread.tid[p->by];
+		c[BY_COMM].s = ww_name_comm(f, p->by);
+		c[BY_PRIO].i = p->by_prio;
+		c[OF_TID].i = f->thread.tid[p->of];
+		c[OF_COMM].s = ww_name_comm(f, p->of);
+		c[OF_PRIO].i = p->of_prio;
+		c[TIMES].i = p->count;
+		c[WAITED].i = p->waited;
+		c[INVERTED].i = p->inverted;
+	}
+	ww_rows_release(&rows);
+	return 0;
+}
+
+const struct ww_analysis ww_analysis_sched = {
+	.name = "sched", .summary = "how long ready threads waited for a CPU",
+	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+};
+const struct ww_analysis ww_analysis_sched_pairs = {
+	.name = "sched_pairs", .summary = "who took the CPU from whom",
+	.columns = pair_columns, .ncolumns = NPAIR, .run = run_pairs,
+};

@@ -1,0 +1,231 @@
+/* usage.c - who had the CPUs: by thread, by process, by CPU, and over time.
+ *
+ * A thread has a CPU from the switch to it until the switch from it, interrupts included, as the kernel
+ * itself accounts it; a CPU is busy when its idle task does not have it. Per CPU run + idle + what is not
+ * known (before its first switch, gaps) is the range exactly. percent is of the range's length, so a
+ * process of several threads may have more than 100.
+ */
+#include "analysis/names.h"
+#include "analysis/rows.h"
+
+extern const struct ww_analysis ww_analysis_usage, ww_analysis_usage_process, ww_analysis_usage_cpu,
+	ww_analysis_usage_time;
+
+static const struct ww_column thread_columns[] = {
+	{"tid", "tid", WW_T_INT, "thread id"},
+	{"pid", "process", WW_T_INT, "process id; -1 unknown"},
+	{"comm", "name", WW_T_STR, "last name of the thread"},
+	{"cpu_ns", "on a CPU", WW_T_DUR, "from switch in to switch out, interrupts included"},
+	{"percent", "%", WW_T_PERCENT, "of the range"},
+	{"runs", "runs", WW_T_COUNT, "times it was given a CPU"},
+};
+
+static const struct ww_column process_columns[] = {
+	{"pid", "process", WW_T_INT, "process id; -1 unknown"},
+	{"comm", "name", WW_T_STR, "name of its first thread in the trace"},
+	{"cpu_ns", "on CPUs", WW_T_DUR, "of all its threads"},
+	{"percent", "%", WW_T_PERCENT, "of the range; more than 100 on several CPUs"},
+	{"threads", "threads", WW_T_COUNT, "that ran"},
+};
+
+static const struct ww_column cpu_columns[] = {
+	{"cpu", "CPU", WW_T_INT, ""},
+	{"busy_ns", "busy", WW_T_DUR, "a thread other than the idle one had it"},
+	{"idle_ns", "idle", WW_T_DUR, ""},
+	{"unknown_ns", "unknown", WW_T_DUR, "not in the trace: before its first switch, or lost"},
+	{"percent", "%", WW_T_PERCENT, "busy, of the range"},
+	{"switches", "switches", WW_T_COUNT, ""},
+};
+
+static const struct ww_column time_columns[] = {
+	{"ts_ns", "from", WW_T_TIME, "begin of the slice"},
+	{"dur_ns", "length", WW_T_DUR, "shorter only for the last one"},
+	{"cpu", "CPU", WW_T_INT, "-1: all together"},
+	{"busy_ns", "busy", WW_T_DUR, ""},
+	{"percent", "%", WW_T_PERCENT, "busy, of the slice; of all CPUs together for -1"},
+};
+
+static int64_t range_from(const struct ww_facts *f, const struct ww_query *q)
+{
+	return WW_MAX(q->from_ts_ns, f->begin_ts_ns);
+}
+
+static int64_t range_to(const struct ww_facts *f, const struct ww_query *q)
+{
+	return WW_MAX(WW_MIN(q->to_ts_ns, f->end_ts_ns), range_from(f, q));
+}
+
+static double percent(int64_t ns, int64_t of)
+{
+	return of > 0 ? 100.0 * (double)ns / (double)of : 0;
+}
+
+struct sum {
+	int64_t ns;
+	uint32_t thread, count;
+};
+
+static int most_first(const void *a, const void *b)
+{
+	const struct sum *x = a, *y = b;
+
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+}
+
+/* Sums of runs by thread. */
+static void sum_threads(const struct ww_facts *f, const struct ww_query *q, struct ww_rows *r)
+{
+	for (uint32_t i = 0; i < f->run.n; i++) {
+		uint32_t t = f->run.thread[i];
+		int64_t ns = ww_query_part(q, f->run.start_ts_ns[i], f->run.dur_ns[i]);
+		if (!ns || (f->thread.flags[t] & WW_TF_IDLE) || !ww_query_takes(f, q, t))
+			continue;
+		struct sum *s = ww_rows_get(r, t);
+		s->thread = t;
+		s->ns += ns;
+		s->count++;
+	}
+}
+
+static int run_threads(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q,
+		       struct ww_table *ret, struct ww_err *err)
+{
+	int64_t wall = range_to(f, q) - range_from(f, q);
+	struct ww_rows r;
+
+	ww_rows_init(&r, sizeof(struct sum));
+	sum_threads(f, q, &r);
+	const uint32_t *order = ww_rows_order(mem, &r, most_first);
+	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_usage, f, r.n);
+	for (uint32_t i = 0; i < r.n; i++, c += WW_ARRAY_SIZE(thread_columns)) {
+		const struct sum *s = ww_rows_at(&r, order[i]);
+		c[0].i = f->thread.tid[s->thread];
+		c[1].i = f->thread.pid[s->thread];
+		c[2].s = ww_name_comm(f, s->thread);
+		c[3].i = s->ns;
+		c[4].d = percent(s->ns, wall);
+		c[5].i = s->count;
+	}
+	ww_rows_release(&r);
+	return 0;
+}
+
+static int run_processes(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q,
+			 struct ww_table *ret, struct ww_err *err)
+{
+	int64_t wall = range_to(f, q) - range_from(f, q);
+	struct ww_rows threads, r;
+
+	ww_rows_init(&threads, sizeof(struct sum));
+	ww_rows_init(&r, sizeof(struct sum));
+	sum_threads(f, q, &threads);
+	for (uint32_t i = 0; i < threads.n; i++) {
+		const struct sum *t = ww_rows_at(&threads, i);
+		int32_t pid = f->thread.pid[t->thread];
+		/* Of an unknown process nobody knows who else is in it. */
+		struct sum *s = ww_rows_get(&r, pid >= 0 ? (uint32_t)pid : (1ull << 32) + t->thread);
+		if (!s->count++ || f->thread.tid[t->thread] == pid)
+			s->thread = t->thread;
+		s->ns += t->ns;
+	}
+	const uint32_t *order = ww_rows_order(mem, &r, most_first);
+	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_usage_process, f, r.n);
+	for (uint32_t i = 0; i < r.n; i++, c += WW_ARRAY_SIZE(process_columns)) {
+		const struct sum *s = ww_rows_at(&r, order[i]);
+		c[0].i = f->thread.pid[s->thread];
+		c[1].s = ww_name_comm(f, s->thread);
+		c[2].i = s->ns;
+		c[3].d = percent(s->ns, wall);
+		c[4].i = s->count;
+	}
+	ww_rows_release(&threads);
+	ww_rows_release(&r);
+	return 0;
+}
+
+/* Busy, idle time and switches of a CPU in [from, to). */
+static void sum_cpu(const struct ww_facts *f, uint32_t cpu, int64_t from, int64_t to, int64_t *busy, int64_t *idle,
+		    uint32_t *switches)
+{
+	const struct ww_query q = {.from_ts_ns = from, .to_ts_ns = to};
+	uint32_t first, n;
+
+	*busy = *idle = *switches = 0;
+	ww_facts_runs(f, cpu, from, to, &first, &n);
+	for (uint32_t k = first; k < first + n; k++) {
+		uint32_t i = f->run_of_cpu[k];
+		int64_t ns = ww_query_part(&q, f->run.start_ts_ns[i], f->run.dur_ns[i]);
+		*(f->thread.flags[f->run.thread[i]] & WW_TF_IDLE ? idle : busy) += ns;
+		*switches += f->run.start_ts_ns[i] >= from;
+	}
+}
+
+static int run_cpus(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+		    struct ww_err *err)
+{
+	const int64_t from = range_from(f, q), to = range_to(f, q);
+	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_usage_cpu, f, f->host.ncpus);
+
+	for (uint32_t cpu = 0; cpu < f->host.ncpus; cpu++, c += WW_ARRAY_SIZE(cpu_columns)) {
+		uint32_t switches;
+		c[0].i = cpu;
+		sum_cpu(f, cpu, from, to, &c[1].i, &c[2].i, &switches);
+		c[3].i = to - from - c[1].i - c[2].i;
+		c[4].d = percent(c[1].i, to - from);
+		c[5].i = switches;
+	}
+	return 0;
+}
+
+#define SLICES 100           /* without --every */
+#define MAX_SLICES 10000000u
+
+static int run_time(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+		    struct ww_err *err)
+{
+	const int64_t from = range_from(f, q), to = range_to(f, q);
+	const int64_t every = q->every_ns > 0 ? q->every_ns : WW_MAX((to - from + SLICES - 1) / SLICES, 1);
+	const uint64_t n = (uint64_t)((to - from + every - 1) / every);
+	const uint32_t ncpus = f->host.ncpus;
+
+	if (n * (ncpus + 1ull) > MAX_SLICES) {
+		ww_err_set(err, WW_ELIMIT, NULL, WW_ERR_NO_OFFSET, "%" PRIu64 " slices of %u CPUs are too many", n, ncpus);
+		return ww_err_hint(err, "Ask for longer slices (--every) or a shorter range (--from, --to).");
+	}
+	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_usage_time, f, (uint32_t)n * (ncpus + 1));
+	for (uint64_t s = 0; s < n; s++) {
+		const int64_t b = from + (int64_t)s * every, e = WW_MIN(b + every, to);
+		union ww_cell *all = c;
+		for (int64_t cpu = -1; cpu < (int64_t)ncpus; cpu++, c += WW_ARRAY_SIZE(time_columns)) {
+			int64_t idle;
+			uint32_t switches;
+			c[0].i = b;
+			c[1].i = e - b;
+			c[2].i = cpu;
+			if (cpu < 0)
+				continue;
+			sum_cpu(f, (uint32_t)cpu, b, e, &c[3].i, &idle, &switches);
+			c[4].d = percent(c[3].i, e - b);
+			all[3].i += c[3].i;
+		}
+		all[4].d = percent(all[3].i, (e - b) * ncpus);
+	}
+	return 0;
+}
+
+const struct ww_analysis ww_analysis_usage = {
+	.name = "usage", .summary = "who had the CPUs, by thread",
+	.columns = thread_columns, .ncolumns = WW_ARRAY_SIZE(thread_columns), .run = run_threads,
+};
+const struct ww_analysis ww_analysis_usage_process = {
+	.name = "usage_process", .summary = "who had the CPUs, by process",
+	.columns = process_columns, .ncolumns = WW_ARRAY_SIZE(process_columns), .run = run_processes,
+};
+const struct ww_analysis ww_analysis_usage_cpu = {
+	.name = "usage_cpu", .summary = "how busy each CPU was",
+	.columns = cpu_columns, .ncolumns = WW_ARRAY_SIZE(cpu_columns), .run = run_cpus,
+};
+const struct ww_analysis ww_analysis_usage_time = {
+	.name = "usage_time", .summary = "how busy the CPUs were, slice by slice (--every)",
+	.columns = time_columns, .ncolumns = WW_ARRAY_SIZE(time_columns), .run = run_time,
+};
