@@ -17,26 +17,38 @@ struct ww_query {
 	int64_t min_dur_ns;
 	uint32_t max_depth;   /* of chains */
 	uint32_t top;         /* rows, 0: all */
+	int64_t every_ns;     /* length of a slice where the answer is one over time; 0 not given */
 };
 
 enum ww_cell_type {
 	WW_T_INT,   /* an id or number */
 	WW_T_COUNT,
 	WW_T_DUR,   /* ns */
-	WW_T_TIME,  /* ns in the trace's clock; views add the offset to the epoch */
+	WW_T_TIME,  /* ns in the trace's clock; views add the offset to the epoch; WW_NO_TIME: none */
 	WW_T_BYTES,
+	WW_T_PERCENT, /* a double, 0..100 and more */
 	WW_T_STR,
 };
+
+#define WW_NO_TIME INT64_MIN
 
 struct ww_column {
 	const char *name;    /* JSON key and SQL column: "blocked_ns" */
 	const char *heading; /* of the text table: "blocked" */
 	uint8_t type;        /* enum ww_cell_type */
 	const char *doc;
+	uint8_t indent;      /* text is indented by the number in this column; 0 is no column for that */
+};
+
+/* How rows of numbers over time are drawn: a line a series, from 0 to 100 percent. */
+struct ww_chart {
+	uint8_t series, value; /* columns: WW_T_INT, WW_T_PERCENT; rows are by time, then series */
+	const char *label;     /* printf format of a series ("CPU %d"); -1 is "all" */
 };
 
 union ww_cell {
 	int64_t i;
+	double d;
 	const char *s;
 };
 
@@ -54,6 +66,7 @@ struct ww_analysis {
 	const char *name, *summary;
 	const struct ww_column *columns;
 	uint32_t ncolumns;
+	const struct ww_chart *chart; /* NULL: not over time */
 	/* A pure function of the facts; rows in the order in which a person wants them. query->top: that
 	 * many rows. Error -WW_ENOTHREAD when the query names a thread that is not there. */
 	int (*run)(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
@@ -62,5 +75,7 @@ struct ww_analysis {
 
 extern const struct ww_analysis *const ww_analyses[]; /* ends with NULL; analyses.c */
 const struct ww_analysis *ww_analysis_find(const char *name);
+/* Rows by the column, numbers largest first, words in their order; equal ones stay as they are. */
+void ww_table_sort(struct ww_arena *mem, struct ww_table *t, uint32_t column);
 
 #endif

@@ -1,8 +1,8 @@
 /* io.c - block requests: by device, by process that asked for them, and their latency's distribution.
  *
- * queue: from being queued to being issued to the device; device: from there to its completion. Requests
- * whose completion is not in the trace are counted as unfinished and are in no sum of time. They count by
- * when they were queued (or issued, if that is the first that is known).
+ * queue: from being queued to being issued to the device; device: from there to its completion. Requests of
+ * which the trace has not both begin and completion are counted as partial and are in no sum of time. They
+ * count by when they were queued (or issued, or completed, if that is the first that is known).
  */
 #include "analysis/names.h"
 #include "analysis/rows.h"
@@ -13,7 +13,7 @@ enum { WHAT, OP, COUNT, BYTES, QUEUE, DEVICE, AVG, P50, P99, MAX, MAX_AT, OPEN, 
 
 #define SHARED_COLUMNS                                                                                          \
 	[OP] = {"op", "does", WW_T_STR, "read, write, flush, discard"},                                         \
-	[COUNT] = {"count", "requests", WW_T_COUNT, "queued in the range"},                                     \
+	[COUNT] = {"count", "requests", WW_T_COUNT, "in the range"},                                     \
 	[BYTES] = {"bytes", "bytes", WW_T_BYTES, ""},                                                           \
 	[QUEUE] = {"queue_ns", "queued", WW_T_DUR, "before they were issued, together"},                        \
 	[DEVICE] = {"device_ns", "in the device", WW_T_DUR, "issued to completed, together"},                   \
@@ -22,7 +22,7 @@ enum { WHAT, OP, COUNT, BYTES, QUEUE, DEVICE, AVG, P50, P99, MAX, MAX_AT, OPEN, 
 	[P99] = {"p99_ns", "99 %", WW_T_DUR, ""},                                                               \
 	[MAX] = {"max_ns", "longest", WW_T_DUR, ""},                                                            \
 	[MAX_AT] = {"max_ts_ns", "at", WW_T_TIME, "when the longest one began"},                                \
-	[OPEN] = {"unfinished", "unfinished", WW_T_COUNT, "of these, whose completion is not in the trace"}
+	[OPEN] = {"partial", "partial", WW_T_COUNT, "of these, whose begin or completion is not in the trace"}
 
 static const struct ww_column device_columns[NCOLUMNS] = {
 	[WHAT] = {"device", "device", WW_T_STR, ""}, SHARED_COLUMNS,
@@ -50,11 +50,16 @@ static int64_t begin_of(const struct ww_facts *f, uint32_t i)
 	return f->block_io.queued_ts_ns[i] >= 0 ? f->block_io.queued_ts_ns[i] : f->block_io.issued_ts_ns[i];
 }
 
+static int64_t seen_at(const struct ww_facts *f, uint32_t i)
+{
+	return begin_of(f, i) >= 0 ? begin_of(f, i) : f->block_io.completed_ts_ns[i];
+}
+
 static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i)
 {
 	uint32_t t = f->block_io.submitter[i];
 
-	if (!ww_query_holds(q, begin_of(f, i)))
+	if (!ww_query_holds(q, seen_at(f, i)))
 		return false;
 	return t < f->thread.n ? ww_query_takes(f, q, t) : q->tid < 0 && q->pid < 0 && !q->comm;
 }
@@ -69,7 +74,7 @@ static void add(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, uint
 	s->op = f->block_io.write[i];
 	s->count++;
 	s->bytes += f->block_io.bytes[i];
-	if (end < 0) {
+	if (end < 0 || begin < 0) { /* its end or its begin is not in the trace */
 		s->open++;
 		return;
 	}
@@ -156,7 +161,7 @@ static int run_latency(struct ww_arena *mem, const struct ww_facts *f, const str
 	uint32_t counts[BUCKETS] = {0}, first = BUCKETS, last = 0, most = 1;
 
 	for (uint32_t i = 0; i < f->block_io.n; i++) {
-		if (!taken(f, q, i) || f->block_io.completed_ts_ns[i] < 0)
+		if (!taken(f, q, i) || f->block_io.completed_ts_ns[i] < 0 || begin_of(f, i) < 0)
 			continue;
 		uint64_t us = (uint64_t)WW_MAX(f->block_io.completed_ts_ns[i] - begin_of(f, i), 0) / 1000;
 		uint32_t b = us ? WW_MIN(64 - (uint32_t)__builtin_clzll(us), BUCKETS - 1u) : 0;

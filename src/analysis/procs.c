@@ -10,7 +10,7 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[PID] = {"pid", "process", WW_T_INT, "process id"},
 	[PARENT] = {"parent_pid", "parent", WW_T_INT, "who started it; -1 not known"},
 	[DEPTH] = {"depth", "depth", WW_T_INT, "below the first ancestor that is known"},
-	[COMM] = {"comm", "name", WW_T_STR, "last name of its main thread; text: indented below its parent"},
+	[COMM] = {"comm", "name", WW_T_STR, "last name of its main thread", .indent = DEPTH},
 	[EXE] = {"exe", "program", WW_T_STR, "file of its last exec"},
 	[BEGIN] = {"start_ns", "from", WW_T_TIME, "fork, or begin of the trace"},
 	[END] = {"end_ns", "to", WW_T_TIME, "exit, or end of the trace"},

@@ -113,3 +113,44 @@ union ww_cell *ww_table_init(struct ww_arena *mem, struct ww_table *ret, const s
 	*ret = (struct ww_table){.analysis = a, .facts = f, .cells = c, .nrows = n};
 	return c;
 }
+
+struct sort {
+	const struct ww_table *t;
+	uint32_t column;
+};
+
+static int compare_cells(const void *a, const void *b, void *ctx)
+{
+	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct sort *s = ctx;
+	const uint32_t n = s->t->analysis->ncolumns;
+	const union ww_cell *x = &s->t->cells[(size_t)i * n + s->column], *y = &s->t->cells[(size_t)k * n + s->column];
+	int c = 0;
+
+	switch (s->t->analysis->columns[s->column].type) {
+	case WW_T_STR:
+		c = strcmp(x->s, y->s);
+		break;
+	case WW_T_PERCENT:
+		c = x->d < y->d ? 1 : x->d > y->d ? -1 : 0;
+		break;
+	default:
+		c = x->i < y->i ? 1 : x->i > y->i ? -1 : 0;
+	}
+	return c ? c : i < k ? -1 : i > k;
+}
+
+void ww_table_sort(struct ww_arena *mem, struct ww_table *t, uint32_t column)
+{
+	const size_t width = t->analysis->ncolumns;
+	uint32_t *order = WW_ARENA_ARRAY(mem, uint32_t, t->nrows + 1);
+	union ww_cell *cells = WW_ARENA_ARRAY(mem, union ww_cell, ((size_t)t->nrows + 1) * width);
+	struct sort s = {t, column};
+
+	for (uint32_t i = 0; i < t->nrows; i++)
+		order[i] = i;
+	qsort_r(order, t->nrows, sizeof(*order), compare_cells, &s);
+	for (uint32_t i = 0; i < t->nrows; i++)
+		memcpy(cells + i * width, t->cells + order[i] * width, width * sizeof(*cells));
+	t->cells = cells;
+}

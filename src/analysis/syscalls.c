@@ -1,85 +1,84 @@
 /* syscalls.c - system calls by name: how many, how long, how much of it waiting, how many failed. */
-#include "analysis/target.h"
-#include "base/u64map.h"
-#include "base/vec.h"
+#include "analysis/rows.h"
 
 extern const struct ww_analysis ww_analysis_syscalls;
 
-enum { NAME, COUNT, TOTAL, MAX, WAITED, FAILED, OPEN, LATE, NCOLUMNS };
+enum { NAME, COUNT, ERRORS, TOTAL, WAITED, MIN, AVG, P50, P95, P99, MAX, OPEN, LATE, OTHER, NCOLUMNS };
 
 static const struct ww_column columns[NCOLUMNS] = {
 	[NAME] = {"name", "system call", WW_T_STR, ""},
 	[COUNT] = {"count", "calls", WW_T_COUNT, "entered in the range"},
-	[TOTAL] = {"total_ns", "together", WW_T_DUR, "from entry to exit; of those without one of them, the time blocked"},
-	[MAX] = {"max_ns", "longest", WW_T_DUR, ""},
+	[ERRORS] = {"errors", "errors", WW_T_COUNT, "returned an error; only of calls whose return was recorded"},
+	[TOTAL] = {"total_ns", "together", WW_T_DUR, "from entry to exit, of those that have both"},
 	[WAITED] = {"blocked_ns", "blocked", WW_T_DUR, "of that its thread was blocked"},
-	[FAILED] = {"failed", "failed", WW_T_COUNT, "returned an error; only of calls whose return was recorded"},
+	[MIN] = {"min_ns", "shortest", WW_T_DUR, ""},
+	[AVG] = {"avg_ns", "mean", WW_T_DUR, ""},
+	[P50] = {"p50_ns", "median", WW_T_DUR, ""},
+	[P95] = {"p95_ns", "95 %", WW_T_DUR, ""},
+	[P99] = {"p99_ns", "99 %", WW_T_DUR, ""},
+	[MAX] = {"max_ns", "longest", WW_T_DUR, ""},
 	[OPEN] = {"unfinished", "unfinished", WW_T_COUNT, "of these, whose return is not in the trace"},
 	[LATE] = {"entered_before", "entered before", WW_T_COUNT,
 		  "besides: returned, but entered before the trace or by the parent (fork)"},
+	[OTHER] = {"other_blocked_ns", "blocked in these", WW_T_DUR,
+		   "threads were blocked in calls without begin or end in the range"},
 };
 
-struct sums {
-	uint32_t name, count, failed, open, late;
-	int64_t total, max, blocked;
+struct sum {
+	uint32_t name, count, errors, open, late, done;
+	int64_t total, min, max, blocked, other;
 };
 
-typedef WW_VEC(struct sums) sums_vec;
-
-static struct sums *sums_get(sums_vec *v, struct ww_u64map *m, uint32_t name)
+static void add_call(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, struct ww_samples *samples)
 {
-	bool fresh = false;
-	uint64_t *at = ww_u64map_get(m, name, v->n, &fresh);
+	struct sum *s = ww_rows_get(rows, f->syscall.name[i]);
+	int64_t ns = f->syscall.dur_ns[i], ret = f->syscall.ret[i];
 
-	if (fresh)
-		ww_vec_push(v)->name = name;
-	return &v->v[*at];
+	s->name = f->syscall.name[i];
+	if (!(f->syscall.known[i] & (WW_SK_ENTRY | WW_SK_REGS))) {
+		/* Since when it was in the call is not known, and a child did not make it. */
+		s->late++;
+		return;
+	}
+	s->count++;
+	s->errors += (f->syscall.known[i] & WW_SK_RET) && ret < 0 && ret >= -4095;
+	if (ns < 0) {
+		s->open++;
+		return;
+	}
+	s->total += ns;
+	s->max = WW_MAX(s->max, ns);
+	s->min = s->done++ ? WW_MIN(s->min, ns) : ns;
+	ww_samples_push(samples, ww_rows_index(rows, s), ns);
 }
 
-static void add_thread(const struct ww_facts *f, const struct ww_query *q, uint32_t t, sums_vec *v,
-		       struct ww_u64map *m)
+static void add_thread(const struct ww_facts *f, const struct ww_query *q, uint32_t t, struct ww_rows *rows,
+		       struct ww_samples *samples)
 {
 	uint32_t first, n;
 
 	for (uint32_t k = f->syscall_first[t]; k < f->syscall_first[t + 1]; k++) {
 		uint32_t i = f->syscall_of_thread[k];
-		if (f->syscall.start_ts_ns[i] < q->from_ts_ns || f->syscall.start_ts_ns[i] >= q->to_ts_ns)
-			continue;
-		struct sums *s = sums_get(v, m, f->syscall.name[i]);
-		if (!(f->syscall.known[i] & (WW_SK_ENTRY | WW_SK_REGS))) {
-			/* Since when it was in the call is not known, and a child did not make it. */
-			s->late++;
-			continue;
-		}
-		s->count++;
-		if (f->syscall.dur_ns[i] < 0)
-			s->open++;
-		else
-			s->total += f->syscall.dur_ns[i];
-		s->max = WW_MAX(s->max, f->syscall.dur_ns[i]);
-		s->failed += (f->syscall.known[i] & WW_SK_RET) && f->syscall.ret[i] < 0 && f->syscall.ret[i] >= -4095;
+		if (ww_query_holds(q, f->syscall.start_ts_ns[i]))
+			add_call(f, i, rows, samples);
 	}
 	ww_facts_states(f, t, q->from_ts_ns, q->to_ts_ns, &first, &n);
 	for (uint32_t i = first; i < first + n; i++) {
 		uint32_t sc = f->state.syscall[i];
 		if (f->state.state[i] != WW_ST_BLOCKED || sc >= f->syscall.n)
 			continue;
-		int64_t ns = WW_MIN(f->state.start_ts_ns[i] + f->state.dur_ns[i], q->to_ts_ns) -
-			     WW_MAX(f->state.start_ts_ns[i], q->from_ts_ns);
-		struct sums *s = sums_get(v, m, f->syscall.name[sc]);
-		s->blocked += WW_MAX(ns, 0);
-		/* Its length is not in the sum: it goes on, or nobody knows since when, or began before the range. */
-		if (f->syscall.dur_ns[sc] < 0 || !(f->syscall.known[sc] & (WW_SK_ENTRY | WW_SK_REGS)) ||
-		    f->syscall.start_ts_ns[sc] < q->from_ts_ns) {
-			s->total += WW_MAX(ns, 0);
-			s->max = WW_MAX(s->max, ns);
-		}
+		struct sum *s = ww_rows_get(rows, f->syscall.name[sc]);
+		int64_t ns = ww_query_part(q, f->state.start_ts_ns[i], f->state.dur_ns[i]);
+		bool whole = f->syscall.dur_ns[sc] >= 0 && (f->syscall.known[sc] & (WW_SK_ENTRY | WW_SK_REGS)) &&
+			     ww_query_holds(q, f->syscall.start_ts_ns[sc]);
+		s->name = f->syscall.name[sc];
+		*(whole ? &s->blocked : &s->other) += ns;
 	}
 }
 
 static int longest_first(const void *a, const void *b)
 {
-	const struct sums *x = a, *y = b;
+	const struct sum *x = a, *y = b;
 
 	if (x->total != y->total)
 		return x->total < y->total ? 1 : -1;
@@ -89,33 +88,35 @@ static int longest_first(const void *a, const void *b)
 static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 	       struct ww_err *err)
 {
-	struct ww_u64map m = {0};
-	sums_vec v = {0};
+	struct ww_samples samples = {0};
+	struct ww_rows rows;
 
-	for (uint32_t t = 0; t < f->thread.n; t++) {
-		if ((q->tid >= 0 && f->thread.tid[t] != q->tid) || (q->pid >= 0 && f->thread.pid[t] != q->pid) ||
-		    (q->comm && strcmp(ww_facts_str(f, f->thread.comm[t]), q->comm)))
-			continue;
-		add_thread(f, q, t, &v, &m);
+	ww_rows_init(&rows, sizeof(struct sum));
+	for (uint32_t t = 0; t < f->thread.n; t++)
+		if (ww_query_takes(f, q, t))
+			add_thread(f, q, t, &rows, &samples);
+	ww_samples_seal(&samples);
+	const uint32_t *order = ww_rows_order(mem, &rows, longest_first);
+	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_syscalls, f, rows.n);
+	for (uint32_t i = 0; i < rows.n; i++, c += NCOLUMNS) {
+		const struct sum *s = ww_rows_at(&rows, order[i]);
+		c[NAME].s = ww_facts_str(f, s->name);
+		c[COUNT].i = s->count;
+		c[ERRORS].i = s->errors;
+		c[TOTAL].i = s->total;
+		c[WAITED].i = s->blocked;
+		c[MIN].i = s->min;
+		c[AVG].i = s->done ? s->total / s->done : 0;
+		c[P50].i = ww_samples_part(&samples, order[i], 500);
+		c[P95].i = ww_samples_part(&samples, order[i], 950);
+		c[P99].i = ww_samples_part(&samples, order[i], 990);
+		c[MAX].i = s->max;
+		c[OPEN].i = s->open;
+		c[LATE].i = s->late;
+		c[OTHER].i = s->other;
 	}
-	if (v.n)
-		qsort(v.v, v.n, sizeof(*v.v), longest_first);
-	if (q->top)
-		v.n = WW_MIN(v.n, q->top);
-	union ww_cell *c = WW_ARENA_ARRAY(mem, union ww_cell, (v.n + 1) * NCOLUMNS);
-	*ret = (struct ww_table){.analysis = &ww_analysis_syscalls, .facts = f, .cells = c, .nrows = (uint32_t)v.n};
-	for (size_t i = 0; i < v.n; i++, c += NCOLUMNS) {
-		c[NAME].s = ww_facts_str(f, v.v[i].name);
-		c[COUNT].i = v.v[i].count;
-		c[TOTAL].i = v.v[i].total;
-		c[MAX].i = v.v[i].max;
-		c[WAITED].i = v.v[i].blocked;
-		c[FAILED].i = v.v[i].failed;
-		c[OPEN].i = v.v[i].open;
-		c[LATE].i = v.v[i].late;
-	}
-	ww_vec_free(&v);
-	ww_u64map_release(&m);
+	ww_samples_release(&samples);
+	ww_rows_release(&rows);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* threads.c - every thread of the trace: how long it lived, ran, was ready, waited, and for what most. */
 #include "analysis/names.h"
 #include "analysis/report.h"
+#include "analysis/rows.h"
 
 extern const struct ww_analysis ww_analysis_threads;
 
@@ -76,8 +77,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 	for (uint32_t t = 0; t < f->thread.n; t++) {
 		if (f->thread.flags[t] & WW_TF_IDLE)
 			continue;
-		if ((q->tid >= 0 && f->thread.tid[t] != q->tid) || (q->pid >= 0 && f->thread.pid[t] != q->pid) ||
-		    (q->comm && strcmp(ww_facts_str(f, f->thread.comm[t]), q->comm)))
+		if (!ww_query_takes(f, q, t))
 			continue;
 		if (ww_thread_range(f, t, q->from_ts_ns, q->to_ts_ns, &from, &to))
 			fill(f, t, from, to, cells + (size_t)n++ * NCOLUMNS);

@@ -213,6 +213,8 @@ static int run_time(struct ww_arena *mem, const struct ww_facts *f, const struct
 	return 0;
 }
 
+static const struct ww_chart time_chart = {.series = 2, .value = 4, .label = "CPU %d"};
+
 const struct ww_analysis ww_analysis_usage = {
 	.name = "usage", .summary = "who had the CPUs, by thread",
 	.columns = thread_columns, .ncolumns = WW_ARRAY_SIZE(thread_columns), .run = run_threads,
@@ -227,5 +229,5 @@ const struct ww_analysis ww_analysis_usage_cpu = {
 };
 const struct ww_analysis ww_analysis_usage_time = {
 	.name = "usage_time", .summary = "how busy the CPUs were, slice by slice (--every)",
-	.columns = time_columns, .ncolumns = WW_ARRAY_SIZE(time_columns), .run = run_time,
+	.columns = time_columns, .ncolumns = WW_ARRAY_SIZE(time_columns), .chart = &time_chart, .run = run_time,
 };

@@ -14,8 +14,6 @@
 int ww_report_run(const struct ww_opts *opts, FILE *out);
 /* The same for the tree of every wait. */
 int ww_tree_run(const struct ww_opts *opts, FILE *out);
-/* The command that prints the analysis of its own name (argv[0]). */
-int ww_table_cmd(int argc, char **argv);
 
 /* How text is to be laid out on `out`; `tree`: more of each chain. */
 struct ww_text_opts ww_text_opts_of(const struct ww_opts *o, FILE *out, uint32_t top, bool tree);

@@ -3,19 +3,26 @@
 #include "base/units.h"
 #include "view/text.h"
 
-static const char *cell_text(struct ww_text *t, const struct ww_column *c, const union ww_cell *v)
+/* The cell of column c; `row` has all of them. */
+static const char *cell_text(struct ww_text *t, const struct ww_column *c, const union ww_cell *v,
+			     const union ww_cell *row)
 {
 	char buf[24];
 
 	switch (c->type) {
 	case WW_T_DUR:
 		return ww_text_dur(t, v->i);
+	case WW_T_PERCENT:
+		return ww_arena_printf(&t->mem, "%.1f", v->d);
 	case WW_T_TIME:
+		if (v->i == WW_NO_TIME)
+			return "";
 		return ww_arena_printf(&t->mem, "%s s", ww_text_at(t, v->i));
 	case WW_T_BYTES:
 		return ww_arena_strdup(&t->mem, ww_bytes_format((uint64_t)v->i, buf, sizeof(buf)));
 	case WW_T_STR:
-		return ww_text_fit(t, v->s, 40);
+		return ww_arena_printf(&t->mem, "%*s%s", c->indent ? 2 * (int)WW_MIN(row[c->indent].i, 20) : 0, "",
+				       ww_text_fit(t, v->s, 40));
 	default:
 		return ww_arena_printf(&t->mem, "%" PRId64, v->i);
 	}
@@ -34,7 +41,7 @@ void ww_table_text(FILE *out, const struct ww_table *tab, const struct ww_text_o
 		width[c] = strlen(a->columns[c].heading);
 	for (size_t i = 0; i < ncells; i++) {
 		uint32_t c = (uint32_t)(i % a->ncolumns);
-		words[i] = cell_text(&t, &a->columns[c], &tab->cells[i]);
+		words[i] = cell_text(&t, &a->columns[c], &tab->cells[i], &tab->cells[i - c]);
 		width[c] = WW_MAX(width[c], strlen(words[i]));
 	}
 	for (uint32_t c = 0; c < a->ncolumns; c++)
@@ -47,6 +54,55 @@ void ww_table_text(FILE *out, const struct ww_table *tab, const struct ww_text_o
 			words[i], c + 1 == a->ncolumns ? "\n" : "");
 	}
 	ww_arena_release(&t.mem);
+}
+
+/* The series of a row, and how many rows one point of time has. */
+static uint32_t chart_series(const struct ww_table *t)
+{
+	const uint32_t width = t->analysis->ncolumns, col = t->analysis->chart->series;
+	uint32_t n = 1;
+
+	while (n < t->nrows && t->cells[(size_t)n * width + col].i != t->cells[col].i)
+		n++;
+	return n;
+}
+
+void ww_table_chart(FILE *out, const struct ww_table *tab)
+{
+	static const char *const blocks[] = {" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
+	const struct ww_chart *chart = tab->analysis->chart;
+	const uint32_t width = tab->analysis->ncolumns, n = tab->nrows ? chart_series(tab) : 0;
+	char label[32];
+
+	for (uint32_t s = 0; s < n; s++) {
+		int64_t series = tab->cells[(size_t)s * width + chart->series].i;
+		double sum = 0;
+		if (series < 0)
+			snprintf(label, sizeof(label), "all");
+		else
+			snprintf(label, sizeof(label), chart->label, (int)series);
+		fprintf(out, "%-8s |", label);
+		for (uint32_t r = s; r < tab->nrows; r += n) {
+			double v = tab->cells[(size_t)r * width + chart->value].d;
+			int level = (int)(v * 8 / 100 + 0.5);
+			sum += v;
+			/* What is not nothing is seen. */
+			fputs(blocks[WW_MAX(WW_MIN(level, 8), v > 0)], out);
+		}
+		fprintf(out, "| %5.1f %%\n", sum / ((tab->nrows + n - 1) / n));
+	}
+}
+
+static void cell_json(struct ww_json *j, const struct ww_column *c, const union ww_cell *v, int64_t offset_ns)
+{
+	if (c->type == WW_T_STR)
+		ww_json_str(j, c->name, v->s);
+	else if (c->type == WW_T_PERCENT)
+		ww_json_f64(j, c->name, v->d);
+	else if (c->type == WW_T_TIME && v->i == WW_NO_TIME)
+		ww_json_null(j, c->name);
+	else
+		ww_json_i64(j, c->name, v->i + (c->type == WW_T_TIME ? offset_ns : 0));
 }
 
 int ww_table_json(FILE *out, const struct ww_table *tab)
@@ -71,13 +127,8 @@ int ww_table_json(FILE *out, const struct ww_table *tab)
 	for (uint32_t r = 0; r < tab->nrows; r++) {
 		const union ww_cell *v = tab->cells + (size_t)r * a->ncolumns;
 		ww_json_obj(&j, NULL);
-		for (uint32_t c = 0; c < a->ncolumns; c++) {
-			const struct ww_column *col = &a->columns[c];
-			if (col->type == WW_T_STR)
-				ww_json_str(&j, col->name, v[c].s);
-			else
-				ww_json_i64(&j, col->name, v[c].i + (col->type == WW_T_TIME ? offset : 0));
-		}
+		for (uint32_t c = 0; c < a->ncolumns; c++)
+			cell_json(&j, &a->columns[c], &v[c], offset);
 		ww_json_end(&j);
 	}
 	ww_json_end(&j);

@@ -1,0 +1,186 @@
+/* cmd_table.c - whywait usage, sched, syscalls, ...: the analyses of analyses.c as commands.
+ *
+ * One function serves them all: load, run, sort, cut, print. An analysis NAME_X is `whywait NAME --by=X`.
+ */
+#include "base/units.h"
+#include "cmd/cmd_table.h"
+#include "cmd/commands.h"
+#include "cmd/load.h"
+#include "cmd/report_run.h"
+#include "view/view.h"
+
+enum { OPT_SORT, OPT_BY, OPT_EVERY, OPT_WIDTH, NOPT };
+
+#define CHART_FRAME 20 /* columns of a chart that are its label, frame and mean */
+#define CHART_TOP 20   /* rows below a chart */
+
+struct table_opts {
+	const struct ww_analysis *first, *analysis;
+	const char *sort;
+	int64_t every_ns;
+	uint32_t width; /* of the chart; 0: the terminal's */
+};
+
+/* The analysis `first`_`by`; NULL none. */
+static const struct ww_analysis *find_by(const struct ww_analysis *first, const char *by)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s_%s", first->name, by);
+	return ww_analysis_find(name);
+}
+
+/* "process, cpu, time": what --by of this command takes. */
+static const char *list_by(const struct ww_analysis *first, char *buf, size_t size)
+{
+	const size_t len = strlen(first->name);
+	size_t n = 0;
+
+	*buf = 0;
+	for (const struct ww_analysis *const *a = ww_analyses; *a && n < size; a++)
+		if (!strncmp((*a)->name, first->name, len) && (*a)->name[len] == '_')
+			n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", (*a)->name + len + 1);
+	return buf;
+}
+
+static bool on_extra(void *ctx, int index, const char *arg)
+{
+	struct table_opts *t = ctx;
+
+	switch (index) {
+	case OPT_BY:
+		t->analysis = find_by(t->first, arg);
+		return t->analysis;
+	case OPT_SORT:
+		t->sort = arg;
+		return true;
+	case OPT_EVERY:
+		return ww_dur_parse(arg, &t->every_ns) && t->every_ns > 0;
+	default:
+		t->width = (uint32_t)strtoul(arg, NULL, 10);
+		return t->width >= CHART_FRAME + 10 && t->width <= 10000;
+	}
+}
+
+/* Sorted by the column of that name; 0 or -WW_EUSAGE. */
+static int sort_rows(struct ww_arena *mem, struct ww_table *t, const char *name, struct ww_err *err)
+{
+	const struct ww_analysis *a = t->analysis;
+	char names[512] = "";
+	size_t n = 0;
+
+	for (uint32_t c = 0; c < a->ncolumns; c++) {
+		if (!strcmp(a->columns[c].name, name)) {
+			ww_table_sort(mem, t, c);
+			return 0;
+		}
+		if (n < sizeof(names))
+			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", c ? ", " : "", a->columns[c].name);
+	}
+	ww_err_set(err, WW_EUSAGE, NULL, WW_ERR_NO_OFFSET, "no column '%s' to sort by", name);
+	return ww_err_hint(err, "The columns are %s.", names);
+}
+
+static int make(struct ww_arena *mem, const struct ww_loaded *l, const struct table_opts *to, const struct ww_opts *o,
+		struct ww_table *ret, struct ww_err *err)
+{
+	struct ww_query q = l->query;
+	int rc;
+
+	q.top = 0; /* cut after sorting */
+	q.every_ns = to->every_ns;
+	rc = to->analysis->run(mem, &l->facts, &q, ret, err);
+	if (!rc && to->sort)
+		rc = sort_rows(mem, ret, to->sort, err);
+	if (!rc && o->top > 0)
+		ret->nrows = WW_MIN(ret->nrows, (uint32_t)o->top);
+	return rc;
+}
+
+/* How the same went over time, above the rows. */
+static int put_chart(struct ww_arena *mem, const struct ww_loaded *l, const struct table_opts *to, uint32_t width,
+		     struct ww_err *err)
+{
+	const struct ww_analysis *a = find_by(to->first, "time");
+	const int64_t from = WW_MAX(l->query.from_ts_ns, l->facts.begin_ts_ns),
+		      to_ts = WW_MIN(l->query.to_ts_ns, l->facts.end_ts_ns);
+	struct ww_query q = l->query;
+	struct ww_table t;
+	int rc;
+
+	if (from >= to_ts)
+		return 0;
+	width = WW_MAX(width, CHART_FRAME + 10) - CHART_FRAME;
+	q.every_ns = to->every_ns ? to->every_ns : (to_ts - from + width - 1) / width;
+	q.top = 0;
+	rc = a->run(mem, &l->facts, &q, &t, err);
+	if (rc)
+		return rc;
+	ww_table_chart(stdout, &t);
+	putchar('\n');
+	return 0;
+}
+
+static int print(const struct ww_loaded *l, const struct table_opts *to, const struct ww_opts *o)
+{
+	struct ww_text_opts text = ww_text_opts_of(o, stdout, 0, false);
+	const bool chart = !o->json && to->analysis == to->first && find_by(to->first, "time");
+	struct ww_err err = {0};
+	struct ww_arena mem;
+	struct ww_table t;
+	int rc, bad = 0;
+
+	ww_arena_init(&mem);
+	rc = make(&mem, l, to, o, &t, &err);
+	if (!rc && chart && o->top < 0)
+		t.nrows = WW_MIN(t.nrows, CHART_TOP);
+	if (rc)
+		rc = ww_opts_fail(&err);
+	else if (o->json)
+		bad = ww_table_json(stdout, &t);
+	else if (chart && (rc = put_chart(&mem, l, to, to->width ? to->width : text.width, &err)))
+		rc = ww_opts_fail(&err);
+	else
+		ww_table_text(stdout, &t, &text);
+	ww_arena_release(&mem);
+	return ww_output_finish(stdout, bad, rc ? rc : ww_load_status(l));
+}
+
+int ww_table_cmd(int argc, char **argv)
+{
+	struct table_opts to = {.first = ww_analysis_find(argv[0])};
+	char by[128], by_doc[192];
+	struct ww_loaded l;
+	struct ww_opts o;
+	int rc;
+
+	WW_ASSERT(to.first);
+	to.analysis = to.first;
+	snprintf(by_doc, sizeof(by_doc), "rows of another kind: %s", list_by(to.first, by, sizeof(by)));
+	struct ww_opt_extra extra[NOPT + 1] = {
+		[OPT_SORT] = {"sort", 's', "COLUMN", "by this column, named as in JSON"},
+		[OPT_BY] = {"by", 'b', "WHAT", by_doc},
+		[OPT_EVERY] = {"every", 0, "DUR", "slices of this length (10ms), for --by=time and the chart"},
+		[OPT_WIDTH] = {"width", 'w', "N", "columns of the chart"},
+	};
+	if (!*by)
+		extra[OPT_BY].name = NULL;
+	if (!find_by(to.first, "time"))
+		extra[OPT_EVERY].name = NULL;
+	const struct ww_opts_spec spec = {
+		.name = to.first->name, .args = "[TRACE]", .max_traces = 1, .summary = to.first->summary,
+		.groups = WW_OG_TARGET | WW_OG_RANGE | WW_OG_JSON | WW_OG_TOP,
+		.extra = extra, .on_extra = on_extra, .ctx = &to,
+	};
+	rc = ww_opts_parse(&o, argc, argv, &spec);
+	if (rc >= 0)
+		return rc;
+	if (to.every_ns && o.json && to.analysis == to.first)
+		to.analysis = find_by(to.first, "time");
+	rc = ww_load(o.traces[0], &o, &l);
+	if (rc)
+		return rc;
+	rc = print(&l, &to, &o);
+	ww_load_release(&l);
+	return rc;
+}
