@@ -165,7 +165,8 @@ static int run_latency(struct ww_arena *mem, const struct ww_facts *f, const str
 			continue;
 		uint64_t us = (uint64_t)WW_MAX(f->block_io.completed_ts_ns[i] - begin_of(f, i), 0) / 1000;
 		uint32_t b = us ? WW_MIN(64 - (uint32_t)__builtin_clzll(us), BUCKETS - 1u) : 0;
-		most = WW_MAX(most, ++counts[b]);
+		counts[b]++;
+		most = WW_MAX(most, counts[b]);
 		first = WW_MIN(first, b);
 		last = WW_MAX(last, b);
 	}

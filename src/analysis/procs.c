@@ -54,14 +54,18 @@ static void collect(const struct ww_facts *f, const struct ww_query *q, struct w
 				ww_query_part(q, f->run.start_ts_ns[i], f->run.dur_ns[i]);
 }
 
+/* The row of its parent: who forked it, else whom the state dump names. WW_NONE. */
 static uint32_t parent_row(const struct ww_facts *f, struct ww_rows *rows, uint32_t row)
 {
-	uint32_t t = f->thread.parent[((struct proc *)ww_rows_at(rows, row))->main];
+	const uint32_t main = ((struct proc *)ww_rows_at(rows, row))->main, t = f->thread.parent[main],
+		       p = f->thread.process[main];
+	const uint64_t *at = NULL;
 
-	if (t >= f->thread.n || (f->thread.flags[t] & WW_TF_IDLE))
-		return WW_NONE;
-	uint32_t p = ww_rows_index(rows, proc_of(f, rows, t));
-	return p == row ? WW_NONE : p;
+	if (t < f->thread.n && !(f->thread.flags[t] & WW_TF_IDLE))
+		return ww_rows_index(rows, proc_of(f, rows, t));
+	if (p < f->process.n && f->process.parent[p] < f->process.n)
+		at = ww_u64map_find(&rows->places, f->process.parent[p]);
+	return at ? (uint32_t)*at : WW_NONE;
 }
 
 static void put(struct ww_arena *mem, const struct ww_facts *f, struct ww_rows *rows, uint32_t row, uint32_t depth,
@@ -100,7 +104,7 @@ static void link_children(struct walk *w)
 	for (uint32_t i = 0; i < w->rows.n; i++) {
 		uint32_t parent = parent_row(w->f, &w->rows, i);
 		struct proc *p = ww_rows_at(&w->rows, i), *up;
-		p->root = parent == WW_NONE;
+		p->root = parent == WW_NONE || parent == i;
 		if (p->root)
 			continue;
 		up = ww_rows_at(&w->rows, parent);

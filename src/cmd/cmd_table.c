@@ -30,6 +30,13 @@ static const struct ww_analysis *find_by(const struct ww_analysis *first, const 
 	return ww_analysis_find(name);
 }
 
+static bool is_of(const struct ww_analysis *first, const struct ww_analysis *a)
+{
+	const size_t len = strlen(first->name);
+
+	return !strncmp(a->name, first->name, len) && (!a->name[len] || a->name[len] == '_');
+}
+
 /* "process, cpu, time": what --by of this command takes. */
 static const char *list_by(const struct ww_analysis *first, char *buf, size_t size)
 {
@@ -38,9 +45,25 @@ static const char *list_by(const struct ww_analysis *first, char *buf, size_t si
 
 	*buf = 0;
 	for (const struct ww_analysis *const *a = ww_analyses; *a && n < size; a++)
-		if (!strncmp((*a)->name, first->name, len) && (*a)->name[len] == '_')
+		if (is_of(first, *a) && *a != first)
 			n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", (*a)->name + len + 1);
 	return buf;
+}
+
+/* The columns, of every kind of rows. */
+static void help_columns(void *ctx, FILE *out)
+{
+	const struct table_opts *t = ctx;
+
+	for (const struct ww_analysis *const *a = ww_analyses; *a; a++) {
+		if (!is_of(t->first, *a))
+			continue;
+		fprintf(out, "\n%s: %s\n", (*a)->name, (*a)->summary);
+		for (uint32_t c = 0; c < (*a)->ncolumns; c++) {
+			const struct ww_column *col = &(*a)->columns[c];
+			fprintf(out, *col->doc ? "  %-18s %s\n" : "  %s\n", col->name, col->doc);
+		}
+	}
 }
 
 static bool on_extra(void *ctx, int index, const char *arg)
@@ -170,7 +193,7 @@ int ww_table_cmd(int argc, char **argv)
 	const struct ww_opts_spec spec = {
 		.name = to.first->name, .args = "[TRACE]", .max_traces = 1, .summary = to.first->summary,
 		.groups = WW_OG_TARGET | WW_OG_RANGE | WW_OG_JSON | WW_OG_TOP,
-		.extra = extra, .on_extra = on_extra, .ctx = &to,
+		.extra = extra, .on_extra = on_extra, .ctx = &to, .more_help = help_columns,
 	};
 	rc = ww_opts_parse(&o, argc, argv, &spec);
 	if (rc >= 0)

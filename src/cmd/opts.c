@@ -69,6 +69,8 @@ static void help(FILE *out, const struct ww_opts_spec *spec)
 	for (size_t i = 0; i < WW_ARRAY_SIZE(common); i++)
 		if (!common[i].group || (common[i].group & spec->groups))
 			help_line(out, common[i].letter, common[i].name, common[i].arg, common[i].doc);
+	if (spec->more_help)
+		spec->more_help(spec->ctx, out);
 	if (spec->max_traces)
 		fprintf(out, "\nTRACE is %s unless named.\nExit status: 0 done, 1 could not, 2 wrong arguments, "
 			     "3 the answer is partial (events lost, trace damaged).\n",

@@ -56,6 +56,8 @@ struct ww_opts_spec {
 	/* Called with the index into extra; false: the argument is wrong. */
 	bool (*on_extra)(void *ctx, int index, const char *arg);
 	void *ctx;
+	/* More of --help, before the exit statuses; may be NULL. */
+	void (*more_help)(void *ctx, FILE *out);
 };
 
 void ww_opts_default(struct ww_opts *o);

@@ -1,0 +1,253 @@
+#!/usr/bin/python3
+"""The tables of figures against programs that know theirs: each part does a known thing under recording and
+holds what whywait says of it against what it did. Judges: the program itself, strace -c, os.times(). TAP."""
+import json, os, re, subprocess, sys, tempfile
+
+W = os.environ['WHYWAIT']
+TMP = tempfile.mkdtemp(dir='/var/tmp', prefix='whywait-figures-')
+n = failed = 0
+
+
+def check(good, text, seen=''):
+    global n, failed
+    n += 1
+    failed += not good
+    print('%sok %d - %s' % ('' if good else 'not ', n, text))
+    if not good and seen != '':
+        print('#   seen: %.400s' % (seen,))
+
+
+def record(name, cmd, *options):
+    """(trace, stdout) of the command, recorded; a recording that lost events is made again."""
+    for _ in range(4):
+        out = os.path.join(TMP, name)
+        subprocess.run(['rm', '-rf', out])
+        p = subprocess.run([W, 'record', '-q', '-o', out, *options, '--', *cmd], stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+        if p.returncode == 0:
+            return out, p.stdout.decode()
+    print('Bail out! %s: exit %d: %s' % (name, p.returncode, p.stderr.decode()[-400:]))
+    sys.exit(1)
+
+
+def rows(trace, *args):
+    p = subprocess.run([W, *args, '--json', '-q', trace], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+    if p.returncode:
+        print('#   whywait %s: exit %d: %s' % (' '.join(args), p.returncode, p.stderr.decode()[:300]))
+        return []
+    return json.loads(p.stdout)['rows']
+
+
+def python(name, code, *options):
+    path = os.path.join(TMP, name + '.py')
+    open(path, 'w').write(code)
+    return record(name, ['/usr/bin/python3', path], *options)
+
+
+# ---- usage: three burners, a second apart; what they burnt is what their own clocks say ----
+trace, out = python('burn', r'''
+import os, time
+def burn(until):
+    while time.monotonic() < until:
+        pass
+    t = os.times()
+    print(os.getpid(), int((t.user + t.system) * 1e9), flush=True)
+begin = time.monotonic()
+kids = []
+os.sched_setaffinity(0, {0})
+for i in range(3):
+    pid = os.fork()
+    if not pid:
+        burn(begin + 2.4)
+        os._exit(0)
+    kids.append(pid)
+    time.sleep(0.8)
+for k in kids:
+    os.waitpid(k, 0)
+''')
+burnt = {int(a): int(b) for a, b in (l.split() for l in out.splitlines())}
+usage = {r['tid']: r for r in rows(trace, 'usage')}
+for pid, ns in burnt.items():
+    seen = usage.get(pid, {}).get('cpu_ns', 0)
+    check(abs(seen - ns) < 25e6 + 0.02 * ns, 'usage: a burner has what its own clock says (ticks of 10 ms)', (seen, ns))
+runs = rows(trace, 'usage', '--by=cpu')
+for r in runs:
+    wall = r['busy_ns'] + r['idle_ns'] + r['unknown_ns']
+    check(r['unknown_ns'] < 0.02 * wall, 'usage: CPU %d: busy + idle is the whole time' % r['cpu'], r)
+slices = [r for r in rows(trace, 'usage', '--by=time', '--every=100ms') if r['cpu'] < 0]
+check(sum(r['busy_ns'] for r in slices) == sum(r['busy_ns'] for r in runs), 'usage: the slices sum to the CPUs',
+      (sum(r['busy_ns'] for r in slices), sum(r['busy_ns'] for r in runs)))
+shares = []
+for part in range(3):      # each burner's share in each third: 1, 1/2, 1/3 of CPU 0
+    a, b = '+%.2fs' % (0.8 * part + 0.3), '+%.2fs' % (0.8 * part + 0.7)
+    got = {r['tid']: r['percent'] for r in rows(trace, 'usage', '--from', a, '--to', b)}
+    shares.append([got.get(p, 0) > 5 for p in burnt and sorted(burnt)])
+check([sum(s) for s in shares] == [1, 2, 3], 'usage: three burners a second apart are three steps', shares)
+
+# ---- syscalls: strace -c counts the same ----
+strace = os.path.join(TMP, 'strace.out')
+code = "import os\nprint(os.getpid())\nfor i in range(300):\n os.getppid()\n try: os.stat('/none')\n except OSError: pass\nopen('/etc/passwd').read()\n"
+path = os.path.join(TMP, 'calls.py')
+open(path, 'w').write(code)
+trace, out = record('calls', ['strace', '-f', '-c', '-o', strace, '/usr/bin/python3', path])
+ours = {r['name']: r for r in rows(trace, 'syscalls', '--pid', out.strip())}
+theirs = {}
+for line in open(strace):
+    m = re.match(r' *[\d.]+ +[\d.]+ +\d+ +(\d+) +(\d+)? *(\w+)$', line)
+    if m and m.group(3) != 'total':
+        theirs[m.group(3)] = (int(m.group(1)), int(m.group(2) or 0))
+check(len(theirs) > 15, 'strace -c counted', theirs)
+bad = {k: (v, (ours.get(k, {}).get('count'), ours.get(k, {}).get('errors'))) for k, v in theirs.items()
+       if k not in ('execve', 'exit_group', 'arch_prctl') and
+       (ours.get(k, {}).get('count'), ours.get(k, {}).get('errors')) != v}
+check(not bad, 'syscalls: counts and errors are those of strace -c', bad)
+bad = [r for r in ours.values() if r['count'] > r['unfinished'] and
+       not r['min_ns'] <= r['p50_ns'] <= r['p95_ns'] <= r['p99_ns'] <= r['max_ns']]
+check(not bad, 'syscalls: shortest <= median <= 95 % <= 99 % <= longest', bad)
+
+# ---- files and io: known bytes ----
+trace, out = python('files', r'''
+import mmap, os, sys
+path = sys.argv[0] + '.data'
+fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_DIRECT, 0o600)
+block = mmap.mmap(-1, 65536)
+for i in range(8):
+    os.pwrite(fd, block, i * 65536)
+for i in range(5):
+    os.preadv(fd, [block], i * 65536)
+os.close(fd)
+print(path, os.getpid())
+''')
+path, pid = out.split()
+mine = [r for r in rows(trace, 'files') if r['file'] == path]
+check(len(mine) == 1 and (mine[0]['written_bytes'], mine[0]['writes'], mine[0]['read_bytes'], mine[0]['reads']) ==
+      (8 * 65536, 8, 5 * 65536, 5), 'files: bytes and calls of a file are what was done', mine)
+if mine:
+    check(mine[0]['disk_ns'] > 0 and mine[0]['disk_ns'] <= mine[0]['blocked_ns'] <= mine[0]['total_ns'],
+          'files: waiting for the disk is part of the waiting, that of the time in calls', mine)
+by = {r['op']: r for r in rows(trace, 'io', '--by=process') if '(%s)' % pid in r['submitter']}
+check(by.get('read', {}).get('bytes', 0) >= 5 * 65536, 'io: bytes read from the disk directly', by)
+check(by.get('write', {}).get('bytes', 0) >= 8 * 65536, 'io: bytes written to the disk directly', by)
+hist, devs = rows(trace, 'io', '--by=latency'), rows(trace, 'io')
+check(sum(r['count'] for r in hist) == sum(r['count'] - r['partial'] for r in devs), 'io: the histogram has every request',
+      (hist, devs))
+
+# ---- faults: pages of a file in a known order ----
+trace, out = python('faults', r'''
+import mmap, os, random, sys
+path = sys.argv[0] + '.data'
+fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+os.write(fd, b'x' * 4096 * 4096)
+os.fsync(fd)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+m = mmap.mmap(fd, 4096 * 4096, prot=mmap.PROT_READ)
+m.madvise(mmap.MADV_RANDOM)
+order = random.sample(range(0, 4096, 64), 40)
+for p in order:
+    m[p * 4096]
+print(path)
+print(*order)
+''')
+path, order = out.splitlines()
+want = [int(x) * 4096 for x in order.split()]
+mine = [r for r in rows(trace, 'faults') if r['file'] == path]
+check([r['offset_bytes'] for r in mine] == want, 'faults: the pages of the file in the order in which they were touched',
+      ([r['offset_bytes'] for r in mine][:10], want[:10]))
+check(mine and sum(r['major'] == 1 for r in mine) >= 0.9 * len(mine), 'faults: read from the disk, so major',
+      [r['major'] for r in mine])
+whole = [r for r in rows(trace, 'faults', '--by=file') if r['file'] == path]
+check(whole and whole[0]['pattern'] == 'random' and whole[0]['count'] == len(want), 'faults: by file: a random pattern', whole)
+
+# ---- net: known bytes each way ----
+trace, out = python('net', r'''
+import os, socket, time
+s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(1)
+if not os.fork():
+    c = socket.create_connection(s.getsockname())
+    for i in range(20):
+        c.sendall(b'q' * 100)
+        got = 0
+        while got < 3000:
+            got += len(c.recv(3000 - got))
+    c.close()
+    os._exit(0)
+a, _ = s.accept()
+for i in range(20):
+    a.recv(100)
+    time.sleep(0.002)
+    a.sendall(b'a' * 3000)
+a.recv(1)
+os.wait()
+print(s.getsockname()[1])
+''')
+port = out.strip()
+mine = [r for r in rows(trace, 'net') if r['remote'].endswith(':' + port)]
+check(len(mine) == 1 and (mine[0]['sent_bytes'], mine[0]['received_bytes'], mine[0]['retransmits']) == (2000, 60000, 0),
+      'net: bytes of the connection each way, none again', mine)
+check(mine and mine[0]['blocked_ns'] > 20 * 1.8e6, 'net: the client waited for the answers', mine)
+
+# ---- procs: who started whom ----
+trace, out = record('procs', ['sh', '-c', 'sh -c "sleep 0.01; echo \\$\\$"; echo $$'])
+inner, outer = (int(x) for x in out.split())
+procs = {r['pid']: r for r in rows(trace, 'procs')}
+sleeps = [r for r in procs.values() if r['comm'] == 'sleep' and r['parent_pid'] == inner]
+check(procs.get(inner, {}).get('parent_pid') == outer, 'procs: the inner shell is a child of the outer one', procs.get(inner))
+check(len(sleeps) == 1 and sleeps[0]['depth'] == procs[inner]['depth'] + 1 and sleeps[0]['forked'] and sleeps[0]['exited'] and
+      9e6 < sleeps[0]['end_ns'] - sleeps[0]['start_ns'] < 1e9, 'procs: sleep below it, from its fork to its exit', sleeps)
+
+# ---- sched: two on one CPU wait for one another ----
+trace, out = python('sched', r'''
+import os, time
+os.sched_setaffinity(0, {1})
+pids = []
+for i in range(2):
+    pid = os.fork()
+    if not pid:
+        end = time.monotonic() + 0.4
+        while time.monotonic() < end:
+            pass
+        os._exit(0)
+    pids.append(pid)
+for p in pids:
+    os.waitpid(p, 0)
+print(*pids)
+''')
+pids = [int(x) for x in out.split()]
+sched = {r['tid']: r for r in rows(trace, 'sched')}
+for p in pids:
+    r = sched.get(p, {})
+    check(r and r['delay_ns'] > 0.1e9 and abs(r['delay_ns'] + r['running_ns'] - 0.4e9) < 0.04e9 and
+          r['p50_ns'] <= r['p99_ns'] <= r['max_ns'] <= r['delay_ns'], 'sched: each ran or waited for the CPU, and nothing else', r)
+pairs = {(r['by_tid'], r['of_tid']): r for r in rows(trace, 'sched', '--by=pairs')}
+lost = {p: sum(r['count'] for k, r in pairs.items() if k[1] == p) for p in pids}
+check(all(lost[p] == sched[p]['preempted'] for p in pids if p in sched), 'sched: the pairs have every preemption',
+      (lost, [sched.get(p) for p in pids]))
+check((pids[0], pids[1]) in pairs or (pids[1], pids[0]) in pairs, 'sched: one took the CPU from the other', lost)
+
+# ---- irq: a timer's interrupts are there, within the wall time ----
+irq = rows(trace, 'irq')
+check(any(r['kind'] == 'timer' and r['count'] > 10 for r in irq), 'irq: timers', [r['name'] for r in irq])
+check(all(r['total_ns'] >= r['max_ns'] >= r['p50_ns'] >= 0 and r['count'] > 0 for r in irq), 'irq: sums hold', irq)
+
+# ---- locks: a holder that sleeps ----
+trace, out = python('locks', r'''
+import threading, time
+l = threading.Lock()
+def hold():
+    with l:
+        time.sleep(0.05)
+t = threading.Thread(target=hold)
+t.start()
+time.sleep(0.005)
+with l:
+    print(threading.get_native_id(), t.native_id)
+t.join()
+''')
+waiter, holder = out.split()
+mine = [r for r in rows(trace, 'locks') if '(%s)' % waiter in r['waiter'] and r['kind'] == 'futex']
+check(mine and 30e6 < mine[0]['total_ns'] < 80e6 and '(%s)' % holder in mine[0]['holder'],
+      'locks: the waiter, for how long, and who held it', mine)
+
+subprocess.run(['rm', '-rf', TMP])
+print('1..%d' % n)
+sys.exit(1 if failed else 0)
