@@ -61,9 +61,13 @@ static void add_states(const struct ww_facts *f, const struct ww_query *q, uint3
 	int64_t waited = 0;
 
 	for (uint32_t i = f->state_first[t]; i < f->state_first[t + 1]; i++) {
-		int64_t start = f->state.start_ts_ns[i];
+		int64_t start = f->state.start_ts_ns[i], end = start + f->state.dur_ns[i];
+		uint32_t w = f->state.wakeup[i];
 		if (is_ready(f->state.state[i])) {
-			waited += f->state.dur_ns[i];
+			/* A new thread is ready from its first wakeup, not from its fork. */
+			if (i == f->state_first[t] && w < f->wakeup.n)
+				start = WW_MAX(start, WW_MIN(f->wakeup.ts_ns[w], end));
+			waited += end - start;
 			continue;
 		}
 		if (waited && is_on_cpu(f->state.state[i]) && ww_query_holds(q, start)) {

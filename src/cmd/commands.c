@@ -1,5 +1,5 @@
 /* commands.c - the table of subcommands; commands.h says how to add one. */
-#include "cmd/cmd_table.h"
+#include "cmd/table_cmd.h"
 #include "cmd/commands.h"
 
 int cmd_record(int argc, char **argv);

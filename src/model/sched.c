@@ -73,7 +73,8 @@ static void resync(struct ww_model *m, struct ww_thr *prev)
 	if (prev->cpu != (int16_t)m->cpu_nr)
 		ww_cpu_lose(m, prev->cpu);
 	c->cur = prev->index;
-	c->run_start = c->known_from;
+	/* Not before its state in hand began: then it was seen on another CPU. */
+	c->run_start = prev->idle ? c->known_from : WW_MAX(c->known_from, prev->st.start);
 	c->run_prio = -1;
 	prev->cpu = (int16_t)m->cpu_nr;
 	if (c->gap_from < c->known_from && prev->st.start < c->gap_from)

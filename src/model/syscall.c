@@ -238,7 +238,9 @@ void ww_on_own_block(struct ww_model *m, const struct ww_event *ev)
 		return;
 	}
 	ww_syscall_forget(t);
-	if (nr < 0 || t->kernel)
+	/* All calls of this thread are told: what its registers hold has returned, or is stopped before its
+	 * entry (by a tracer). */
+	if (nr < 0 || t->kernel || (t->full_syscalls && m->last_gap_end <= t->st.start))
 		return;
 	const struct ww_sysinfo *sc = by_number(m, abi_of(ww_v_int(ev, ABI, 0)), nr, &name);
 	int64_t args[3] = {ww_v_int(ev, ARG0, 0), ww_v_int(ev, ARG1, 0), ww_v_int(ev, ARG2, 0)};

@@ -39,7 +39,7 @@ commands = re.findall(r'"([a-z]+)"\s*,\s*"', read('src/cmd/commands.c'))
 files = sorted(f[4:-2] for f in os.listdir(os.path.join(SRC, 'src/cmd')) if re.match(r'cmd_[a-z_]+\.c$', f))
 check([] if commands else ['none found'], 'commands.c has a table of commands')
 check(['src/cmd/cmd_%s.c' % f for f in files if f not in commands], 'every cmd_NAME.c has its row in commands.c')
-check(['man/whywait-%s.1' % f for f in files if not exists('man', 'whywait-%s.1' % f)], 'every command has a man page')
+check(['man/whywait-%s.1' % f for f in commands if not exists('man', 'whywait-%s.1' % f)], 'every command has a man page')
 check([] if exists('man', 'whywait.1') else ['man/whywait.1'], 'the program has a man page')
 bad = []
 for page in sorted(os.listdir(os.path.join(SRC, 'man'))):
@@ -52,10 +52,10 @@ for page in sorted(os.listdir(os.path.join(SRC, 'man'))):
 check(bad, 'man reads every page without a warning')
 
 rc, text = run('--help')
-check(['%s' % f for f in files if not re.search(r'^\s*%s\b' % f, text, re.M)] if rc == 0 else ['--help exits %d' % rc],
+check(['%s' % f for f in commands if not re.search(r'^\s*%s\b' % f, text, re.M)] if rc == 0 else ['--help exits %d' % rc],
       'whywait --help names every command')
 bad = []
-for f in files:
+for f in commands:
     rc, text = run(f, '--help')
     if rc != 0 or 'usage' not in text.lower():
         bad.append('%s --help: exit %d: %s' % (f, rc, text[:80]))
@@ -65,7 +65,7 @@ for f in files:
 check(bad, 'every command explains itself and refuses unknown options with 2')
 common = read('man', 'whywait.1')
 bad = []
-for f in files:
+for f in commands:
     page = read('man', 'whywait-%s.1' % f) if exists('man', 'whywait-%s.1' % f) else ''
     if page.startswith('.so '):
         page = read('man', os.path.basename(page.split()[1]))
@@ -75,6 +75,13 @@ for f in files:
     bad += ['%s: --%s' % (f, o) for o in sorted(options) if '--' + o not in plain and
             o not in ('help', 'quiet', 'verbose', 'no-color', 'no-such-option')]
 check(bad, 'every option of --help is in its man page or in whywait(1)')
+
+bad = []
+for f in commands:       # a table's columns are listed by --help: `usage: who ...`, then `  name  what`
+    page = read('man', 'whywait-%s.1' % f) if exists('man', 'whywait-%s.1' % f) else ''
+    for block in re.findall(r'^%s(?:_[a-z]+)?: .*\n((?:  [a-z].*\n)+)' % f, run(f, '--help')[1], re.M):
+        bad += ['%s: %s' % (f, c) for c in re.findall(r'^  ([a-z_0-9]+)', block, re.M) if c not in page]
+check(bad, 'every column of a table is in its man page')
 
 have = set(re.sub('#.*', '', read('packages.txt')).split())
 check(sorted(set(re.sub('#.*', '', read('scripts/packages-build.txt')).split()) - have),

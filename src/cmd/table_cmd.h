@@ -1,6 +1,6 @@
-/* cmd_table.h - every analysis whose answer is rows is a command of its own name. */
-#ifndef WW_CMD_TABLE_H
-#define WW_CMD_TABLE_H
+/* table_cmd.h - every analysis whose answer is rows is a command of its own name. */
+#ifndef WW_TABLE_CMD_H
+#define WW_TABLE_CMD_H
 
 #include "analysis/analysis.h"
 

@@ -1,9 +1,9 @@
-/* cmd_table.c - whywait usage, sched, syscalls, ...: the analyses of analyses.c as commands.
+/* table_cmd.c - whywait usage, sched, syscalls, ...: the analyses of analyses.c as commands.
  *
  * One function serves them all: load, run, sort, cut, print. An analysis NAME_X is `whywait NAME --by=X`.
  */
 #include "base/units.h"
-#include "cmd/cmd_table.h"
+#include "cmd/table_cmd.h"
 #include "cmd/commands.h"
 #include "cmd/load.h"
 #include "cmd/report_run.h"

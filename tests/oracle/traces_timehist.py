@@ -1,0 +1,50 @@
+#!/usr/bin/python3
+"""Oracle: perf sched timehist. On the perf.data files of the shared traces, `sched` has the same runs, time on
+a CPU and delay from wakeup to run for each thread. Not compared are: the time of a thread with a run whose begin
+perf did not see (it prints 0.000); the delay of one that was preempted, or was woken while it still ran (perf
+prints a wait and no delay), which perf leaves out of its delays. TAP; exit 77 where the traces or perf are absent."""
+import glob, json, os, re, subprocess, sys
+
+W = os.environ['WHYWAIT']
+SRC = os.environ.get('WW_SRC') or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TRACES = os.environ.get('WW_TRACES') or os.path.join(SRC, '../shared/traces')
+files = sorted(glob.glob(os.path.join(TRACES, 'perf-sched*', 'perf.data')))
+if not files:
+    print('no perf.data of perf sched record in %s' % TRACES)
+    sys.exit(77)
+LINE = re.compile(r'^ *\d+\.\d+ +\[\d+\] +(.*?)\[(\d+)(?:/\d+)?\] +([\d.]+) +([\d.]+) +([\d.]+)')
+n = failed = 0
+for path in files:
+    p = subprocess.run(['perf', 'sched', 'timehist', '-i', path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    theirs = {}
+    for line in p.stdout.decode(errors='replace').splitlines():
+        m = LINE.match(line)
+        if m:
+            t = theirs.setdefault(int(m.group(2)), [0, 0.0, 0.0, True, True])
+            t[0] += 1
+            t[3] &= m.group(5) != '0.000'
+            t[4] &= m.group(3) == '0.000' or m.group(4) != '0.000'
+            t[1] += float(m.group(5)) * 1e6
+            t[2] += float(m.group(4)) * 1e6
+    ours = {r['tid']: r for r in json.loads(subprocess.run([W, 'sched', '--json', '-q', path], stdout=subprocess.PIPE).stdout)['rows']}
+    bad, compared = [], 0
+    for tid, (runs, run_ns, delay_ns, time_known, delay_known) in sorted(theirs.items()):
+        r = ours.get(tid)
+        # A run that goes on at the end is not among perf's; one whose begin was hidden is not among ours.
+        if not r or (time_known and abs(r['runs'] - runs) > 1):
+            bad.append('%d: perf %d runs, here %s' % (tid, runs, r and r['runs']))
+            continue
+        slack = 1000 * (runs + 2)       # perf prints whole microseconds
+        if time_known and r['runs'] == runs and abs(r['running_ns'] - run_ns) > slack:
+            bad.append('%d: on a CPU: perf %.0f ns, here %d' % (tid, run_ns, r['running_ns']))
+        if delay_known and r['runs'] == runs and not r['preempted'] and abs(r['delay_ns'] - delay_ns) > slack:
+            bad.append('%d: delay: perf %.0f ns, here %d' % (tid, delay_ns, r['delay_ns']))
+        compared += time_known and delay_known and r['runs'] == runs and not r['preempted']
+    n += 1
+    good = not bad and compared > 10
+    failed += not good
+    print('%sok %d - %s: %d threads, %d of them in full' % ('' if good else 'not ', n, os.path.relpath(path, TRACES), len(theirs), compared))
+    for b in bad[:10]:
+        print('#   ' + b)
+print('1..%d' % n)
+sys.exit(1 if failed else 0)
