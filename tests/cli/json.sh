@@ -2,7 +2,7 @@
 # small program that the repository ships.
 tar -xzf "$WW_SRC/tests/data/demo.ctf.tar.gz"
 /usr/bin/python3 - <<'PY'
-import json, os, subprocess, sys
+import json, os, re, subprocess, sys
 import jsonschema
 
 W, SRC = os.environ['WHYWAIT'], os.environ['WW_SRC']
@@ -15,10 +15,10 @@ def part(j):
     return {k: part(v) for k, v in j.items()} if isinstance(j, dict) else j
 
 
-def ask(name, *args, say=True):
+def ask(name, *args, say=True, schema=None):
     p = subprocess.run([W, name, '--json', '-q', *args, 'demo.ctf'], stdout=subprocess.PIPE)
     j = json.loads(p.stdout)
-    jsonschema.validate(part(j), json.load(open('%s/tests/schema/%s.json' % (SRC, name))))
+    jsonschema.validate(part(j), json.load(open('%s/tests/schema/%s.json' % (SRC, schema or name))))
     if say:
         print(name, 'is', j['whywait'], j['version'], 'exit', p.returncode)
     return j
@@ -31,9 +31,19 @@ events = ask('events')
 ask('events', '--offsets')
 info = ask('info')
 check = ask('check')
-threads = ask('threads')
+threads = ask('threads', schema='table')
 calls = ask('syscalls', '--tid', str(report['target']['tid']), '--from', str(report['begin_ns']),
-            '--to', str(report['begin_ns'] + report['wall_ns']))
+            '--to', str(report['begin_ns'] + report['wall_ns']), schema='table')
+# Every table: the keys of a row are the columns that --help names.
+for name in ('threads', 'procs', 'usage', 'sched', 'syscalls', 'files', 'io', 'faults', 'irq', 'locks', 'net'):
+    text = subprocess.run([W, name, '--help'], stdout=subprocess.PIPE).stdout.decode()
+    for kind, columns in re.findall(r'^(%s(?:_\w+)?): .*\n((?:  [a-z].*\n)+)' % name, text, re.M):
+        by = ['--by=' + kind[len(name) + 1:]] if kind != name else []
+        j = ask(name, *by, say=False, schema='table')
+        want = re.findall(r'^  (\w+)', columns, re.M)
+        rows = j['rows']
+        print(kind, 'has its name', j['whywait'] == kind, 'and its columns', all(list(r) == want for r in rows),
+              'of rows' if rows else 'of none')
 for more in ('path',):
     if os.path.exists('%s/tests/schema/%s.json' % (SRC, more)):
         ask(more, say=False)
