@@ -119,7 +119,7 @@ const char *ww_text_woken(struct ww_text *t, const struct ww_woken *w)
 	case WW_WK_PACKET:
 		return ww_arena_printf(&t->mem, "by %s%s%s%s%s", strncmp(name, "packet", 6) ? "packet " : "", name, *who ? " (sent by " : "", who, *who ? ")" : "");
 	case WW_WK_WORK:
-		return ww_arena_printf(&t->mem, "by deferred work %s%s%s%s", name, *who ? " (run by " : "", who,
+		return ww_arena_printf(&t->mem, "by deferred work%s%s%s%s%s", *name ? " " : "", name, *who ? " (run by " : "", who,
 				       *who ? ")" : "");
 	case WW_WK_IRQ:
 	case WW_WK_SOFTIRQ:
