@@ -1,12 +1,14 @@
 #!/usr/bin/python3
-"""workloads.py [-n PAIRS] [--light] [git|make|pgbench ...] - what recording costs real programs.
+"""workloads.py [-n PAIRS] [--light] [--small] [git|make|pgbench ...] - what recording costs real programs.
 
-Interleaved pairs, each workload once bare and once under `whywait record -a`-style recording
-(order alternating), and the 95 % interval of the paired difference. The machine's drift falls on
-both sides of a pair. Needs git, gcc, make; pgbench and PostgreSQL (Debian's postgresql) for the last.
-$WHYWAIT names the program (default build/whywait).
+Interleaved pairs, each workload once bare and once recorded (order alternating), and the 95 % interval of the
+paired difference. The machine's drift falls on both sides of a pair. A run's time is its own, from begin to end:
+loading the programs and the state dump stand before it. Recording is by `whywait record`, the workload the target,
+its system calls recorded in full; with pgbench the server is not the target. Installs bench/packages.txt.
+$WHYWAIT names the program (default build/whywait). Exit status 1: a difference's interval reaches over 2 %, or
+events were lost.
 """
-import argparse, glob, math, os, re, shutil, statistics, subprocess, sys, tempfile, time
+import argparse, glob, json, math, os, re, shutil, statistics, subprocess, sys, tempfile, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WHYWAIT = os.environ.get("WHYWAIT", os.path.join(ROOT, "build", "whywait"))
@@ -19,14 +21,19 @@ def sh(cmd, **kw):
     return subprocess.run(cmd, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **kw)
 
 
+# The command's own time, in seconds, into the file named first.
+TIMED = 'f=$1; shift; a=$EPOCHREALTIME; "$@"; rc=$?; b=$EPOCHREALTIME; echo $a $b > "$f"; exit $rc'
+
+
 class Git:
+    files, units, transactions = 3000, 60, 3000
     name = "git clone of a local repository"
 
     def setup(self, d):
         self.src, self.dst = os.path.join(d, "src.git"), os.path.join(d, "clone")
         work = os.path.join(d, "work")
         sh(["git", "init", "-q", work])
-        for i in range(3000):
+        for i in range(self.files):
             p = os.path.join(work, "d%d" % (i % 60))
             os.makedirs(p, exist_ok=True)
             with open(os.path.join(p, "f%d" % i), "w") as f:
@@ -47,12 +54,12 @@ class Git:
 
 
 class Make(Git):
-    name = "make -j2 of 60 C files"
+    name = "make -j2 of C files"
 
     def setup(self, d):
         self.d = os.path.join(d, "mk")
         os.makedirs(self.d)
-        names = ["u%d" % i for i in range(60)]
+        names = ["u%d" % i for i in range(self.units)]
         for n in names:
             with open(os.path.join(self.d, n + ".c"), "w") as f:
                 f.write("#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n")
@@ -87,68 +94,80 @@ class Pgbench(Git):
         sh(self.su + [self.bin + "/pgbench"] + self.conn + ["-i", "-s", "5", "bench"], cwd="/tmp")
 
     def command(self):
-        return self.su + [self.bin + "/pgbench"] + self.conn + ["-c", "2", "-j", "2", "-t", "3000", "bench"]
+        return self.su + [self.bin + "/pgbench"] + self.conn + ["-c", "2", "-j", "2", "-t", str(self.transactions), "bench"]
 
     def measure(self, out, wall):
         return 1000 / float(re.search(rb"tps = ([0-9.]+)", out).group(1))
 
     def teardown(self):
+        if not os.path.exists(os.path.join(self.data, "postmaster.pid")):
+            return
         sh(self.su + [self.bin + "/pg_ctl", "-D", self.data, "-m", "immediate", "stop"], cwd="/tmp")
 
 
 def run_once(w, recorded, d, light):
-    cmd, trace = w.command(), os.path.join(d, "trace")
+    """(the measure, None or (events, lost, bytes))"""
+    trace, times = os.path.join(d, "trace"), os.path.join(d, "times")
+    cmd = ["bash", "-c", TIMED, "bash", times] + w.command()
     shutil.rmtree(trace, ignore_errors=True)
+    os.sync()
     if recorded:
-        cmd = [WHYWAIT, "record", "-o", trace, "--as-root"] + (["--light"] if light else []) + ["--"] + cmd
-    t = time.monotonic()
+        cmd = [WHYWAIT, "record", "-q", "-o", trace, "--as-root"] + (["--light"] if light else []) + ["--"] + cmd
     p = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/tmp")
-    wall = time.monotonic() - t
-    if p.returncode not in (0, 3):
+    if p.returncode not in (0, 3) or not os.path.exists(times):
         sys.exit("%s: exit status %d: %s" % (cmd[0], p.returncode, p.stderr.decode()[-500:]))
-    if not recorded:
-        return w.measure(p.stdout, wall), None
-    # The command's own time: loading programs and the state dump stand before it.
-    info = subprocess.run([WHYWAIT, "report", "--json", trace], stdout=subprocess.PIPE).stdout
-    import json
-    r = json.loads(info)
-    size = sum(os.path.getsize(os.path.join(a, f)) for a, _, fs in os.walk(trace) for f in fs)
-    info = json.loads(subprocess.run([WHYWAIT, "info", "--json", trace], stdout=subprocess.PIPE).stdout)
-    return w.measure(p.stdout, r["wall_ns"] / 1e9), (info["events"], info["lost"], size)
+    begin, end = map(float, open(times).read().split())
+    os.unlink(times)
+    seen = None
+    if recorded:
+        info = json.loads(subprocess.run([WHYWAIT, "info", "--json", trace], stdout=subprocess.PIPE).stdout)
+        size = sum(os.path.getsize(os.path.join(a, f)) for a, _, fs in os.walk(trace) for f in fs)
+        seen = (info["events"], info["lost"], size)
+    return w.measure(p.stdout, end - begin), seen
+
+
+def compare(w, n, light):
+    """Prints a line; True when the goals are met."""
+    diffs, bares, recs, seen = [], [], [], []
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="whywait-bench-") as d:
+        try:
+            w.setup(d)
+            run_once(w, False, d, light)
+            for i in range(n):
+                pair = {}
+                for rec in ((False, True) if i % 2 else (True, False)):
+                    pair[rec], extra = run_once(w, rec, d, light)
+                    if extra:
+                        seen.append(extra)
+                bares.append(pair[False])
+                recs.append(pair[True])
+                diffs.append((pair[True] - pair[False]) / pair[False] * 100)
+        finally:
+            w.teardown()
+    half = T95[min(n - 1, 30) - 1] * statistics.stdev(diffs) / math.sqrt(n) if n > 1 else math.inf
+    mean, lost = statistics.mean(diffs), sum(s[1] for s in seen)
+    events = statistics.median(s[0] for s in seen)
+    print("%-55s %9.3f %9.3f %+7.2f %% +- %6.2f %% %9d %9d %6d %7.1f" % (
+        w.name, statistics.median(bares), statistics.median(recs), mean, half, events,
+        events / statistics.median(recs), lost, sum(s[2] for s in seen) / sum(s[0] for s in seen)), flush=True)
+    return mean + half < 2 and not lost
 
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     ap.add_argument("-n", type=int, default=10, help="pairs of each workload")
     ap.add_argument("--light", action="store_true")
+    ap.add_argument("--small", action="store_true", help="runs of about a second, to see that it works")
     ap.add_argument("which", nargs="*", default=["git", "make", "pgbench"])
     a = ap.parse_args()
+    subprocess.run([os.path.join(ROOT, "scripts/install-packages"), os.path.join(ROOT, "bench/packages.txt")], check=True)
+    if a.small:
+        Git.files, Git.units, Git.transactions = 1000, 8, 300
     kinds = {"git": Git, "make": Make, "pgbench": Pgbench}
     print("%-55s %9s %9s %22s %9s %9s %6s %7s" % ("workload", "bare s", "rec. s", "difference, 95 %", "events",
                                                   "events/s", "lost", "B/event"))
-    for k in a.which:
-        w = kinds[k]()
-        with tempfile.TemporaryDirectory() as d:
-            w.setup(d)
-            try:
-                run_once(w, False, d, a.light)
-                diffs, bares, recs, seen = [], [], [], []
-                for i in range(a.n):
-                    pair = {}
-                    for rec in ((False, True) if i % 2 else (True, False)):
-                        pair[rec], extra = run_once(w, rec, d, a.light)
-                        if extra:
-                            seen.append(extra)
-                    bares.append(pair[False])
-                    recs.append(pair[True])
-                    diffs.append((pair[True] - pair[False]) / pair[False] * 100)
-            finally:
-                w.teardown()
-        half = T95[min(len(diffs) - 1, 30) - 1] * statistics.stdev(diffs) / math.sqrt(len(diffs)) if len(diffs) > 1 else math.nan
-        ev = statistics.median(s[0] for s in seen)
-        print("%-55s %9.3f %9.3f %+7.2f %% +- %5.2f %% %9d %9d %6d %7.1f" % (
-            w.name, statistics.median(bares), statistics.median(recs), statistics.mean(diffs), half, ev,
-            ev / statistics.median(recs), sum(s[1] for s in seen), sum(s[2] for s in seen) / sum(s[0] for s in seen)))
+    good = [compare(kinds[k](), a.n, a.light) for k in a.which]
+    sys.exit(0 if all(good) else 1)
 
 
 main()
