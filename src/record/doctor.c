@@ -63,10 +63,10 @@ static void check_kernel(struct ww_doctor_row *r)
 	uname(&u);
 	(void)sscanf(u.release, "%u.%u", &major, &minor);
 	say(r, WW_DOCTOR_OK, "Linux %s on %s", u.release, u.machine);
-	/* bpf_task_pt_regs, with which a blocked task's system call is read, came with 5.15. */
-	if (major < 5 || (major == 5 && minor < 15)) {
+	/* bpf_loop came with 5.17. */
+	if (major < 5 || (major == 5 && minor < 17)) {
 		r->level = WW_DOCTOR_BAD;
-		advise(r, "Recording needs Linux 5.15 or later (6.1 and later are tested)");
+		advise(r, "Recording needs Linux 5.17 or later (6.1 and later are tested)");
 	}
 }
 

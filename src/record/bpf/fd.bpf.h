@@ -92,6 +92,11 @@ static __always_inline int ww_received_fds(struct ww_call *c)
 	return 0;
 }
 
+static __always_inline u32 ww_tid_here(void)
+{
+	return bpf_get_current_pid_tgid();
+}
+
 /* whywait_ready: tid nr fd revents data */
 static __always_inline void ww_emit_ready(u32 tid, s32 nr, s32 fd, u32 revents, u64 data)
 {
@@ -113,43 +118,35 @@ struct pollfd {
 	s16 events, revents;
 };
 
-/* Of the first 32; counting what was found would cost the verifier a state for each count. */
-__noinline int ww_ready_poll(struct ww_call *c, u32 tid)
+/* Bodies of bpf_loop: verified once, not once an iteration and way. c is the call on the caller's stack. */
+static int ww_ready_poll_one(u32 i, void *ctx)
 {
-	if (!c)
-		return 0;
-	for (u32 i = 0; i < 32; i++) {
-		struct pollfd p = {};
+	struct ww_call *c = ctx;
+	struct pollfd p = {};
 
-		if (i >= c->arg[1])
-			break;
-		if (bpf_probe_read_user(&p, sizeof(p), (void *)(c->arg[0] + 8 * i)))
-			break;
-		if (!p.revents)
-			continue;
-		ww_emit_ready(tid, c->nr, p.fd, (u16)p.revents, 0);
-	}
+	if (i >= c->arg[1] || bpf_probe_read_user(&p, sizeof(p), (void *)(c->arg[0] + 8 * (u64)i)))
+		return 1;
+	if (p.revents)
+		ww_emit_ready(ww_tid_here(), c->nr, p.fd, (u16)p.revents, 0);
 	return 0;
 }
 
-/* The first descriptor of each 32 in the sets; the first 256 of them. */
-__noinline int ww_ready_select(struct ww_call *c, u32 tid)
+/* The first descriptor of each 32 in the sets of those to be read, then of those to be written. */
+#define SELECT_WORDS 8
+static int ww_ready_select_one(u32 i, void *ctx)
 {
-	if (!c)
-		return 0;
-	for (u32 i = 0; i < 16; i++) {
-		u64 set = i < 8 ? c->arg[1] : c->arg[2];
-		u32 bits = 0, n = 0;
+	struct ww_call *c = ctx;
+	u32 at = i & (SELECT_WORDS - 1), write = i / SELECT_WORDS, bits = 0, n;
+	u64 set = write ? c->arg[2] : c->arg[1];
 
-		if (!set || (i & 7) * 32 >= c->arg[0])
-			continue;
-		if (bpf_probe_read_user(&bits, 4, (void *)(set + 4 * (i & 7))) || !bits)
-			continue;
-		bits &= -bits;
-		n = !!(bits & 0xaaaaaaaa) | !!(bits & 0xcccccccc) << 1 | !!(bits & 0xf0f0f0f0) << 2 |
-		    !!(bits & 0xff00ff00) << 3 | !!(bits & 0xffff0000) << 4;
-		ww_emit_ready(tid, c->nr, (i & 7) * 32 + n, i < 8 ? 1 : 4, 0); /* POLLIN, POLLOUT */
-	}
+	if (!set || at * 32 >= c->arg[0])
+		return 0;
+	if (bpf_probe_read_user(&bits, 4, (void *)(set + 4 * at)) || !bits)
+		return 0;
+	bits &= -bits;
+	n = !!(bits & 0xaaaaaaaa) | !!(bits & 0xcccccccc) << 1 | !!(bits & 0xf0f0f0f0) << 2 |
+	    !!(bits & 0xff00ff00) << 3 | !!(bits & 0xffff0000) << 4;
+	ww_emit_ready(ww_tid_here(), c->nr, at * 32 + n, write ? 4 : 1, 0); /* POLLOUT, POLLIN */
 	return 0;
 }
 
@@ -161,20 +158,15 @@ __noinline int ww_ready_select(struct ww_call *c, u32 tid)
 #define EPOLL_DATA_AT     8
 #endif
 
-__noinline int ww_ready_epoll(struct ww_call *c, u32 tid, long ret)
+static int ww_ready_epoll_one(u32 i, void *ctx)
 {
-	if (!c)
-		return 0;
-	for (u32 i = 0; i < 8; i++) {
-		u64 at = c->arg[1] + i * EPOLL_EVENT_BYTES, data = 0;
-		u32 events = 0;
+	struct ww_call *c = ctx;
+	u64 at = c->arg[1] + (u64)i * EPOLL_EVENT_BYTES, data = 0;
+	u32 events = 0;
 
-		if (i >= ret)
-			break;
-		bpf_probe_read_user(&events, 4, (void *)at);
-		bpf_probe_read_user(&data, 8, (void *)(at + EPOLL_DATA_AT));
-		ww_emit_ready(tid, c->nr, -1, events, data);
-	}
+	bpf_probe_read_user(&events, 4, (void *)at);
+	bpf_probe_read_user(&data, 8, (void *)(at + EPOLL_DATA_AT));
+	ww_emit_ready(ww_tid_here(), c->nr, -1, events, data);
 	return 0;
 }
 
@@ -203,17 +195,14 @@ static __always_inline void ww_emit_epoll(u32 pid, struct ww_call *c)
 /* Which descriptors were ready, of a call that has waited for several. */
 static __always_inline int ww_emit_readies(struct ww_call *c, long ret, u32 fc)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
-	u32 tid = t->pid;
-
 	if (ret <= 0 || ww_sc_exit[ww_sc_index(c)].seq)
 		return 0; /* the call's own event says which are ready */
 	if (fc & WW_FC_POLL)
-		ww_ready_poll(c, tid);
+		bpf_loop(32, ww_ready_poll_one, c, 0);
 	else if (fc & WW_FC_SELECT)
-		ww_ready_select(c, tid);
+		bpf_loop(2 * SELECT_WORDS, ww_ready_select_one, c, 0);
 	else
-		ww_ready_epoll(c, tid, ret);
+		bpf_loop(ret > 8 ? 8 : ret, ww_ready_epoll_one, c, 0);
 	return 0;
 }
 
