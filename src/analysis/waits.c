@@ -146,7 +146,7 @@ struct blame_kind {
 	const char *comm, *detail;
 	uint8_t state, cause;
 	struct ww_u64map threads; /* distinct ones */
-	int64_t detail_ns;        /* of the row that gave the detail */
+	int64_t detail_ns;        /* of the rows that have this detail */
 };
 
 #define MERGED_ROWS 3000u /* of the longest; the others would change no line that is shown */
@@ -189,11 +189,13 @@ uint32_t ww_blame_merge(struct ww_arena *mem, const struct ww_facts *f, const st
 		}
 		out[k].ns += r->ns;
 		out[k].count += r->count;
-		if (strcmp(out[k].detail, r->detail) && r->state == WW_ST_RUNNING_KERNEL)
-			out[k].detail = ""; /* in many calls */
+		if (!strcmp(kinds[k].detail, r->detail))
+			kinds[k].detail_ns += r->ns;
 		ww_u64map_put(&kinds[k].threads, r->thread, 1);
 	}
 	for (uint32_t k = 0; k < nout; k++) {
+		if (kinds[k].detail_ns * 2 < out[k].ns)
+			out[k].detail = ""; /* in many calls, behind many others */
 		size_t many = kinds[k].threads.n;
 		out[k].who = many > 1 ? ww_arena_printf(mem, "%s (%zu of them)", kinds[k].comm, many)
 				      : ww_name_thread(mem, f, out[k].thread);
