@@ -15,7 +15,7 @@ import path_agrees
 
 W = os.environ.get('WHYWAIT', 'whywait')
 DIR = os.environ.get('WW_TRACES', '/nonexistent')
-THREADS = 4         # a trace
+THREADS = 4         # a trace; half of it of the many small ones that test what a reader must survive
 n = failed = 0
 
 
@@ -42,7 +42,8 @@ def any_trace(path, schema):
     rows = [t for t in json.loads(out)['rows'] if t['waits']]
     rows.sort(key=lambda t: -t['blocked_ns'] if t['cause'] not in ('unknown', 'idle', '') else 0)
     tids = [t for t in dict.fromkeys(r['tid'] for r in rows) if [r['tid'] for r in rows].count(t) == 1]
-    for tid in tids[:THREADS]:
+    tids = tids[:THREADS // 2 if 'variants' in path else THREADS]
+    for tid in tids:
         path_j, tree = path_agrees.ask(W, 'path', path, tid), path_agrees.ask(W, 'tree', path, tid)
         try:
             jsonschema.validate(path_j, schema)
@@ -50,7 +51,7 @@ def any_trace(path, schema):
             bad.append('%d: %s at %s' % (tid, e.message[:150], list(e.absolute_path)))
         bad += path_agrees.shape(path_j) + path_agrees.own_states(tid, path_j, tree)
         bad += path_agrees.against_tree(tid, path_j, tree)
-    return bad, len(tids[:THREADS])
+    return bad, len(tids)
 
 
 def truth(path):
@@ -127,7 +128,7 @@ for t in traces:
     if r:
         asked += r[1]
         check(r[0], '%s: %d threads: schema, end to end, as the tree' % (os.path.relpath(t, DIR), r[1]))
-check([] if asked > 25 else ['%d' % asked], 'many threads were asked about (%d)' % asked)
+check([] if asked > 20 else ['%d' % asked], 'many threads were asked about (%d)' % asked)
 zoo(os.path.join(DIR, 'single/trace'), list(truth(os.path.join(DIR, 'single/truth.txt'))))
 print('1..%d' % n)
 sys.exit(1 if failed else 0)

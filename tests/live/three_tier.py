@@ -1,0 +1,173 @@
+#!/usr/bin/python3
+"""The critical path of requests over three hosts, by real programs: Python's HTTP client -> Python's HTTP server ->
+PostgreSQL with a synchronous commit on a real disk. The hosts are network namespaces of this machine, so one recording
+has them all in one true clock; tests/tools/split-netns makes a trace of each, with a clock of its own.
+
+What must be true of each request comes from the programs, which print when they began and ended: the path goes client
+-> web -> database -> disk -> back; at least 95 % of the time that the client measured is on the host where the
+programs say the request was; the commit's flush to the disk is on the path. TAP; exit 77 where it cannot be done."""
+import json, os, shutil, subprocess, sys, tempfile, time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import sync as hosts    # the namespaces, and the splitting of a recording
+
+W, ok = hosts.W, hosts.ok
+TIERS = os.path.join(os.environ.get('WW_SRC', '.'), 'tests/tools/tiers.py')
+ROUNDS = 20
+CLIENT, WEB, DB = 0, 1, 2
+NAMES = ['h0', 'h1', 'h2']
+CLOCKS = [(37000000000, 170000), (-9000000000, -121000), (0, 0)]
+
+
+def as_postgres(*cmd):
+    return ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'] + list(cmd)
+
+
+class Database:
+    def __init__(self, netns, address, where):
+        self.data = os.path.join(where, 'pg')
+        os.mkdir(self.data)
+        shutil.chown(self.data, 'postgres', 'postgres')
+        os.chmod(where, 0o755)
+        subprocess.run(as_postgres('initdb', '-A', 'trust', '-D', self.data), check=True, stdout=subprocess.DEVNULL, cwd=where)
+        with open(os.path.join(self.data, 'pg_hba.conf'), 'a') as f:
+            f.write('host all all 10.77.0.0/16 trust\n')
+        # No checkpoints and vacuums meanwhile: they would be true, and not what is measured.
+        opts = ['listen_addresses=' + address, 'unix_socket_directories=' + self.data, 'fsync=on', 'synchronous_commit=on',
+                'autovacuum=off', 'checkpoint_timeout=1h', 'jit=off']
+        cmd = ['ip', 'netns', 'exec', netns] + as_postgres('postgres', '-D', self.data)
+        for o in opts:
+            cmd += ['-c', o]
+        self.log = open(os.path.join(where, 'pg.log'), 'w')
+        self.p = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, cwd=where)
+        for _ in range(100):
+            if subprocess.run(self.psql('SELECT 1'), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
+                break
+            time.sleep(0.1)
+        subprocess.run(self.psql('CREATE TABLE acct (id int primary key, bal int); INSERT INTO acct SELECT g, 0 FROM '
+                                 'generate_series(1, 100) g; CHECKPOINT'), check=True, stdout=subprocess.DEVNULL)
+
+    def psql(self, sql):
+        return ['psql', '-q', '-h', self.data, '-U', 'postgres', '-c', sql]
+
+    def close(self):
+        self.p.terminate()
+        self.p.wait(30)
+
+
+def record(net, db, where):
+    run = lambda i: 'ip netns exec %s %s %s' % (net.names[i], sys.executable, TIERS)
+    script = ('%s web 10.77.1.2 & web=$!; echo "1 $web"; %s client 10.77.0.2 %d & c=$!; echo "0 $c"; wait $c; kill $web'
+              % (run(WEB), run(CLIENT), ROUNDS))
+    p = subprocess.run([W, 'record', '-q', '-a', '-o', where, '--', 'sh', '-c', script], stdin=subprocess.DEVNULL,
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+    pids, said = [[], [], [str(db.p.pid)]], {'request': {}, 'served': {}}
+    for line in p.stdout.splitlines():
+        f = line.split()
+        if f[0] in said:
+            said[f[0]][int(f[1])] = [int(x) for x in f[2:]]
+        else:
+            pids[int(f[0])].append(f[1])
+    return p, pids, said
+
+
+def overlap(s, a, b):
+    return max(0, min(b, s['start_ns'] + s['dur_ns']) - max(a, s['start_ns']))
+
+
+def judge(traces, said, truth, offset, common):
+    """common(host, t): a time of CLOCK_MONOTONIC in the set's time."""
+    route, place, flush, shape, shares = [], [], [], [], []
+    for n, (tid, begin, end) in sorted(said['request'].items()):
+        own = lambda t: t + offset + CLOCKS[CLIENT][0] + (t + offset - truth['t0_ns']) * CLOCKS[CLIENT][1] // 10**9
+        p = subprocess.run([W, 'path', '--json', '-q', '--tid', str(tid), '--from', str(own(begin)), '--to', str(own(end))] + traces,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+        if p.returncode not in (0, 3):
+            shape.append('request %d: exit %d: %s' % (n, p.returncode, p.stderr[:200]))
+            continue
+        segments = json.loads(p.stdout)['segments']
+        if abs(sum(s['dur_ns'] for s in segments) - (end - begin)) > 0.001 * (end - begin) + 2000:
+            shape.append('request %d: %d of %d ns' % (n, sum(s['dur_ns'] for s in segments), end - begin))
+        tid_w, start, asked, updated, committed, answered = said['served'][n]
+        c = [common(t) for t in (begin, start, asked, committed, answered, end)]
+        hosts_of = [s['host'] for s in segments if s['tid']]
+        order = [h for k, h in enumerate(hosts_of) if not k or hosts_of[k - 1] != h]
+        # A client that got no CPU until the server had asked the database waits for the database at once.
+        direct = 'h2' in order and order[1] == 'h2' and next(s for s in segments if s['host'] == 'h2')['start_ns'] >= c[2]
+        if order[0] != 'h0' or order[-1] != 'h0' or order[1:3] != ['h1', 'h2'] and not direct:
+            route.append('request %d: %s' % (n, ' '.join(order)))
+        # Where the request was, by what the programs wrote; the database's part is that between the server's question
+        # and its answer, of which the server's own code before the one and after the other is the server's.
+        right = 0
+        parts = [(c[0], c[1], {'h0', 'h1'}), (c[1], c[2], {'h1'}), (c[3], c[5], {'h1', 'h0'})]
+        for a, b, allowed in parts:
+            right += sum(overlap(s, a, b) for s in segments if s['host'] in allowed)
+        on_db = sum(overlap(s, c[2], c[3]) for s in segments if s['host'] == 'h2')
+        right += on_db
+        # its own send and receive: what the server ran, not what it waited
+        right += sum(overlap(s, c[2], c[3]) for s in segments if s['host'] == 'h1' and (s['kind'].startswith('running') or
+                     s['kind'] in ('runqueue', 'preempted', 'interrupted', 'tcp')))
+        # All hosts share this machine's CPUs: a client that had none did not wait for anybody yet.
+        right += sum(overlap(s, c[1], c[3]) for s in segments if s['host'] == 'h0' and s['kind'] in ('runqueue', 'preempted'))
+        shares.append(on_db / max(1, c[3] - c[2]))
+        if right < 0.95 * (end - begin):
+            place.append('request %d: %.3f of %.3f ms' % (n, right / 1e6, (end - begin) / 1e6))
+        commit = [s for s in segments if s['host'] == 'h2' and s['kind'] == 'disk' and overlap(s, common(updated), common(committed))]
+        called = [s for s in segments if s['host'] == 'h2' and 'fdatasync' in (s['call'] or '')]
+        if not commit or not called:
+            flush.append('request %d: %d disk segments, %d in fdatasync' % (n, len(commit), len(called)))
+    ok(not shape, 'the segments of each request sum to what the client measured', shape)
+    ok(not route, 'each goes client -> web -> database, and comes back to the client', route)
+    ok(not place, 'at least 95 % of each request is on the right host', place)
+    ok(not flush, "each COMMIT's fdatasync and the disk are on the path", flush)
+    shares.sort()
+    ok(shares and shares[len(shares) // 2] > 0.5, 'most of the time between question and answer is on the database (median %.0f %%)' %
+       (100 * shares[len(shares) // 2] if shares else 0))
+
+
+def main():
+    if os.geteuid() != 0 or subprocess.run([W, 'doctor'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+        print('recording needs root and BPF')
+        return 77
+    if not all(shutil.which(x) for x in ('postgres', 'initdb', 'psql', 'setpriv')):
+        print('PostgreSQL is not installed')
+        return 77
+    tmp = tempfile.mkdtemp(prefix='ww-tiers-', dir='/var/tmp')
+    net = db = None
+    try:
+        net = hosts.Net(3, 3)
+        for k, via in ((CLIENT, '10.77.0.2'), (DB, '10.77.1.1')):
+            hosts.ip('-n', net.names[k], 'route', 'add', 'default', 'via', via)
+        db = Database(net.names[DB], '10.77.1.2', tmp)
+        p, pids, said = record(net, db, os.path.join(tmp, 'all'))
+    finally:
+        if db:
+            db.close()
+        if net:
+            net.close()
+    ok(p.returncode in (0, 3) and len(said['request']) == ROUNDS and len(said['served']) == ROUNDS + 1, '%d requests were recorded' %
+       len(said['request']), p.stderr.splitlines())
+    rc, text = hosts.split(net, pids, os.path.join(tmp, 'all'), os.path.join(tmp, 'split'), CLOCKS)
+    ok(rc == 0, 'split into three traces', text.splitlines())
+    if not hosts.failed:
+        truth = json.load(open(os.path.join(tmp, 'split/truth.json')))
+        traces = [os.path.join(tmp, 'split', h) for h in NAMES]
+        info = subprocess.run([W, 'threads', '--json', '-q', '--top', '1', os.path.join(tmp, 'all')], stdout=subprocess.PIPE, text=True)
+        offset = json.loads(info.stdout)['clock']['offset_ns']
+        rc, answer, err = hosts.sync(traces)
+        ref = next(h for h in answer['hosts'] if h['reference'])['host']
+        i = NAMES.index(ref)
+        common = lambda t: t + offset + CLOCKS[i][0] + (t + offset - truth['t0_ns']) * CLOCKS[i][1] // 10**9
+        if os.environ.get('WW_KEEP'):
+            json.dump({'said': said, 'offset': offset}, open(os.path.join(tmp, 'said.json'), 'w'))
+        judge(traces, said, truth, offset, common)
+    if os.environ.get('WW_KEEP'):
+        print('# kept ' + tmp)
+    else:
+        shutil.rmtree(tmp, ignore_errors=True)
+    print('1..%d' % hosts.n)
+    return 1 if hosts.failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
