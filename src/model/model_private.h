@@ -161,6 +161,8 @@ struct ww_model {
 	WW_VEC(uint32_t) armed_free;
 	struct ww_u64map skb_sent;    /* skb address -> packet row */
 	struct ww_u64map flow_sent;   /* headers -> packet row */
+	struct ww_sent *sent_ring;    /* the last sends, in order: what leaves it leaves the maps */
+	uint32_t sent_at;
 	struct ww_u64map sock_ino;    /* socket inode -> file */
 	struct ww_u64map work_open;   /* address -> work row */
 	struct ww_u64map epoll;       /* (process, epfd, data) -> fd */

@@ -5,7 +5,7 @@
  */
 #include "model/model_private.h"
 
-enum { MAX_PENDING = 1 << 16, PROTO_TCP = 6, PROTO_UDP = 17, ETHERNET_HEADER = 14 };
+enum { MAX_PENDING = 1 << 13, PROTO_TCP = 6, PROTO_UDP = 17, ETHERNET_HEADER = 14 };
 
 static uint64_t be_bytes(const struct ww_event *ev, uint32_t slot, uint32_t from, uint32_t n)
 {
@@ -108,11 +108,36 @@ static struct ww_packet packet_of(struct ww_model *m, const struct ww_event *ev,
 	return p;
 }
 
-static void remember(struct ww_u64map *map, uint64_t key, uint32_t row)
+struct ww_sent {
+	uint64_t skb, flow;
+	uint32_t row;
+};
+
+static void forget(struct ww_u64map *map, uint64_t key, uint32_t row)
 {
-	if (map->n >= MAX_PENDING)
-		ww_u64map_clear(map); /* packets that left the host never come back */
-	ww_u64map_put(map, key, row);
+	uint64_t *i = ww_u64map_find(map, key);
+
+	if (i && *i == row)
+		ww_u64map_del(map, key);
+}
+
+/* What left the host never comes back, and what stays is received soon: only the last sends are known. Few
+ * enough that the maps stay in the cache. */
+static void remember(struct ww_model *m, uint64_t skb, uint64_t flow, uint32_t row)
+{
+	if (!m->sent_ring) {
+		m->sent_ring = WW_ARENA_ARRAY(&m->mem, struct ww_sent, MAX_PENDING);
+		for (uint32_t i = 0; i < MAX_PENDING; i++)
+			m->sent_ring[i].row = WW_NONE;
+	}
+	struct ww_sent *s = &m->sent_ring[m->sent_at++ % MAX_PENDING];
+	if (s->row != WW_NONE) {
+		forget(&m->skb_sent, s->skb, s->row);
+		forget(&m->flow_sent, s->flow, s->row);
+	}
+	*s = (struct ww_sent){skb, flow, row};
+	ww_u64map_put(&m->skb_sent, skb, row);
+	ww_u64map_put(&m->flow_sent, flow, row);
 }
 
 void ww_on_net_send(struct ww_model *m, const struct ww_event *ev)
@@ -120,9 +145,7 @@ void ww_on_net_send(struct ww_model *m, const struct ww_event *ev)
 	struct ww_packet p = packet_of(m, ev, true);
 	uint32_t row = ww_packet_push(m->f, &p);
 
-	remember(&m->skb_sent, p.skb, row);
-	if (p.proto == PROTO_TCP)
-		remember(&m->flow_sent, flow_key(&p), row);
+	remember(m, p.skb, flow_key(&p), row);
 }
 
 void ww_on_net_recv(struct ww_model *m, const struct ww_event *ev)
