@@ -126,7 +126,7 @@ int ww_target_find(const struct ww_facts *f, const struct ww_query *q, struct ww
 		ww_err_set(err, WW_ENOTHREAD, f->host.trace_path, WW_ERR_NO_OFFSET,
 			   asked ? "no thread of this tid, pid or name lives in this time range"
 				 : "the trace has no user-space thread in this time range");
-		return ww_err_hint(err, "`whywait report --threads` lists threads; check --from and --to");
+		return ww_err_hint(err, "`whywait threads` lists them; check --from and --to");
 	}
 	if (!asked)
 		t.why = "chosen, as the trace does not name its target: it and its children ran longest";
