@@ -88,6 +88,19 @@ static void mark_gaps(struct ww_facts *f)
 	free(s);
 }
 
+/* Names that the recording saved beside its events, for threads that no event named. */
+static void saved_names(struct ww_model *m)
+{
+	const struct ww_trace_info *i = ww_trace_info(m->trace);
+
+	for (uint32_t k = 0; k < i->ncomms; k++) {
+		const struct ww_saved_comm *c = &i->comms[k];
+		uint32_t t = c->tid > 0 && c->tid <= WW_MAX_TID ? m->by_tid[c->tid] : 0;
+		if (t && !m->f->thread.comm[t - 1])
+			m->f->thread.comm[t - 1] = ww_strtab_intern_cstr(&m->f->strs, c->comm);
+	}
+}
+
 int ww_model_finish(struct ww_model *m, struct ww_err *err)
 {
 	const struct ww_trace_stats *st = ww_trace_stats(m->trace);
@@ -100,6 +113,7 @@ int ww_model_finish(struct ww_model *m, struct ww_err *err)
 		end_cpu(m, i);
 	for (size_t i = 0; i < m->thr.n; i++)
 		end_thread(m, m->thr.v[i]);
+	saved_names(m);
 	f->begin_ts_ns = m->begin;
 	f->end_ts_ns = m->now;
 	if (f->target != WW_NONE && f->target_end_ts_ns == 0)

@@ -430,8 +430,32 @@ static void test_stolen(void)
 	fake_free(k);
 }
 
+/* A name that trace.dat saved is for a thread that no event names. */
+static void test_saved_names(void)
+{
+	static const struct ww_saved_comm comms[] = {{10, "saved-ten"}, {20, "saved-twenty"}, {-1, "x"}, {1 << 30, "y"}};
+	struct fake *k = fake_new("trace-cmd");
+	struct ww_facts f;
+
+	k->base.info.comms = comms;
+	k->base.info.ncomms = 4;
+	fake_event(k, 100, 0, "sched_switch", "prev_tid=0 prev_state=0 next_tid=10");
+	fake_event(k, 200, 0, "sched_switch", "prev_tid=10 prev_state=1 next_comm='twenty' next_tid=20");
+	fake_event(k, 300, 0, "sched_switch", "prev_comm='twenty' prev_tid=20 prev_state=1 next_tid=0");
+	run(k, NULL, &f);
+	for (uint32_t t = 0; t < f.thread.n; t++) {
+		if (f.thread.tid[t] == 10)
+			is_str(ww_facts_str(&f, f.thread.comm[t]), "saved-ten", "the saved name");
+		if (f.thread.tid[t] == 20)
+			is_str(ww_facts_str(&f, f.thread.comm[t]), "twenty", "an event's name is better");
+	}
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
 int main(void)
 {
+	test_saved_names();
 	test_stolen();
 	test_contradiction();
 	test_dead();
