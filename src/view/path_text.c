@@ -92,6 +92,41 @@ static void choose_steps(struct ww_text *t, struct steps *st, int64_t whole_ns)
 	free(ns);
 }
 
+static bool is_short(const struct steps *st, const struct step *k)
+{
+	return k->ns < st->least_ns;
+}
+
+/* A stretch that only short steps interrupt (an interrupt's thread took the CPU for a moment) is one line. */
+static void join_steps(const struct ww_path *p, struct steps *st)
+{
+	uint32_t to = 0;
+
+	for (uint32_t i = 0; i < st->n; to++) {
+		struct step k = st->v[i++];
+		const struct ww_segment *s = &p->segments[k.first];
+
+		while (class_of(s) != WW_PC_N && !is_short(st, &k)) {
+			uint32_t j = i;
+			int64_t ns = 0;
+
+			while (j < st->n && !st->v[j - 1].last && is_short(st, &st->v[j]) &&
+			       class_of(&p->segments[st->v[j].first]) != class_of(s))
+				ns += st->v[j++].ns;
+			if (j == i || j == st->n || st->v[j - 1].last || p->segments[st->v[j].first].thread != s->thread ||
+			    class_of(&p->segments[st->v[j].first]) != class_of(s))
+				break;
+			k.n = st->v[j].first + st->v[j].n - k.first;
+			k.ns += ns + st->v[j].ns;
+			k.last = st->v[j].last;
+			i = j + 1;
+		}
+		st->v[to] = k;
+		st->longest_ns = WW_MAX(st->longest_ns, k.ns);
+	}
+	st->n = to;
+}
+
 /* "user 6.3 ms, read 1.2 ms" of a stretch of running; the longest three. */
 static const char *running_words(struct ww_text *t, const struct ww_path *p, const struct step *k, size_t room)
 {
@@ -199,8 +234,12 @@ static void put_steps(struct ww_text *t, const struct ww_path *p)
 	uint32_t shorter = 0;
 	int64_t shorter_ns = 0;
 
-	choose_steps(t, &st, p->to_ns - p->from_ns);
 	put_title(t, ww_arena_printf(&t->mem, "Step by step (%u steps; what one did, and why the path went on from there)", st.n));
+	choose_steps(t, &st, p->to_ns - p->from_ns);
+	if (!t->o->verbose) {
+		join_steps(p, &st);
+		choose_steps(t, &st, p->to_ns - p->from_ns); /* of the fewer that are left, more have room */
+	}
 	for (uint32_t i = 0; i < st.n; i++) {
 		if (st.v[i].ns < st.least_ns) {
 			shorter++;
