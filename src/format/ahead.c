@@ -118,6 +118,16 @@ static const struct tape *record_visit(struct ww_trace *t, struct ww_ahead *a, c
 	return tape;
 }
 
+static bool will_visit(const struct ww_trace *t, const struct ww_event *ev)
+{
+	if (WW_LIKELY(!t->will_visit) || ev->cls == WW_CLS_GAP)
+		return false;
+	bool visit = t->will_visit[ev->cls] == 1;
+	for (uint32_t i = 0; t->will_visit[ev->cls] == 2 && i < ev->nval && !visit; i++)
+		visit = ev->v[i].kind == WW_V_ARRAY;
+	return visit;
+}
+
 static void fill(struct ww_trace *t, struct batch *b)
 {
 	struct ww_ahead *a = t->ahead;
@@ -136,8 +146,7 @@ static void fill(struct ww_trace *t, struct batch *b)
 			to[i] = ev->v[i];
 			keep_value(a, &to[i]);
 		}
-		const bool visit = t->will_visit && ev->cls != WW_CLS_GAP && t->will_visit[ev->cls];
-		ev->priv = WW_UNLIKELY(visit) ? record_visit(t, a, ev) : NULL;
+		ev->priv = WW_UNLIKELY(will_visit(t, ev)) ? record_visit(t, a, ev) : NULL;
 		ev->v = to;
 		used += ev->nval;
 	}

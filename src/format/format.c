@@ -113,12 +113,12 @@ int ww_trace_batch(struct ww_trace *t, const struct ww_event **ret, struct ww_er
 	return t->fmt->next(t, &t->one, err);
 }
 
-void ww_trace_will_visit(struct ww_trace *t, uint32_t cls)
+void ww_trace_will_visit(struct ww_trace *t, uint32_t cls, bool arrays_only)
 {
 	WW_ASSERT(cls < t->info.nclasses && !t->ahead);
 	if (!t->will_visit)
 		t->will_visit = ww_xcalloc(t->info.nclasses, 1);
-	t->will_visit[cls] = 1;
+	t->will_visit[cls] = arrays_only ? 2 : 1;
 }
 
 int ww_trace_count(struct ww_trace *t, uint64_t *per_class, struct ww_err *err)

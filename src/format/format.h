@@ -21,7 +21,8 @@ enum ww_value_kind {
 	WW_V_INT,
 	WW_V_FLOAT,
 	WW_V_STR,   /* p, len: without the NUL; not trusted to be UTF-8 */
-	WW_V_BYTES, /* p, len: array of 8-bit integers in place, or a blob */
+	WW_V_BYTES, /* p, len: array of 8-bit integers in place, or a blob; wanted of trace.dat and perf.data, an array
+		     * of 64-bit integers in the host's order, too */
 	WW_V_ARRAY, /* array of other elements: only the visitor can look inside; len = elements */
 };
 
@@ -152,8 +153,9 @@ int ww_trace_batch(struct ww_trace *t, const struct ww_event **ret, struct ww_er
  * the process has one CPU. Call after ww_trace_want and ww_trace_ignore, before the first event. stats and damage
  * are good at the end only. */
 void ww_trace_read_ahead(struct ww_trace *t);
-/* ww_trace_visit will be called for events of this class: needed before ww_trace_read_ahead, else it fails. */
-void ww_trace_will_visit(struct ww_trace *t, uint32_t cls);
+/* ww_trace_visit will be called for events of this class, or for those only of which a wanted value is an ARRAY:
+ * needed before ww_trace_read_ahead, else it fails. */
+void ww_trace_will_visit(struct ww_trace *t, uint32_t cls, bool arrays_only);
 /* Counts the events of each class, to the end; instead of ww_trace_next.
  * in    per_class  info.nclasses counts, which are added to
  * error as ww_trace_next; what was counted up to there stands */
@@ -195,7 +197,7 @@ struct ww_trace {
 	struct ww_event one;    /* format.c's: what ww_trace_batch delivers without a thread */
 	struct ww_ahead *ahead; /* ahead.c's */
 	uint32_t max_want;      /* values of one event, at most */
-	uint8_t *will_visit;    /* by class; NULL none */
+	uint8_t *will_visit;    /* by class: 0 no, 1 each, 2 those with arrays; NULL none */
 	bool converts; /* some values are made while reading: they do not stay, whatever fmt->stable says */
 };
 

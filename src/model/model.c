@@ -185,7 +185,7 @@ static int bind_class(struct ww_model *m, uint32_t cls, const struct ww_model_op
 		note_knowledge(m, b->kind);
 	m->has_switch_class |= b->kind == WW_K_SWITCH;
 	if (looks_inside(b))
-		ww_trace_will_visit(m->trace, cls);
+		ww_trace_will_visit(m->trace, cls, b->kind == WW_K_RAW_ENTRY || b->kind == WW_K_FORK);
 	return bind_fields(m, cls, c, fields, b);
 }
 

@@ -101,7 +101,7 @@ static void ask(struct ww_trace *t)
 		if (c % 7 == 6)
 			ww_trace_ignore(t, c);
 		if (c % 2 == 0)
-			ww_trace_will_visit(t, c);
+			ww_trace_will_visit(t, c, false);
 	}
 }
 

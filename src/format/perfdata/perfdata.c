@@ -362,7 +362,7 @@ static void fill_values(struct perfdata *t, const struct pd_class *c, const stru
 		struct ww_value *v = &t->values[i];
 
 		if (st->kind == PD_STEP_TEP && raw)
-			ww_tep_get(st->tep, raw, raw_len, t->swap, v);
+			ww_tep_get_wanted(st->tep, raw, raw_len, t->swap, v);
 		else if (st->kind == PD_STEP_SAMPLE)
 			pd_sample_value(&s, st->index, v);
 		else if (st->kind == PD_STEP_RECORD)

@@ -117,6 +117,17 @@ static inline void ww_tep_get(const struct ww_tep_field *f, const uint8_t *raw, 
 void ww_tep_elem(const struct ww_tep_field *f, const struct ww_value *array, uint32_t i, bool swap,
 		 struct ww_value *ret);
 
+/* As a wanted value, an array of 64-bit integers in the host's order is BYTES: it can be read where it stands. */
+static inline void ww_tep_get_wanted(const struct ww_tep_field *f, const uint8_t *raw, size_t len, bool swap,
+				     struct ww_value *ret)
+{
+	ww_tep_get(f, raw, len, swap, ret);
+	if (WW_UNLIKELY(ret->kind == WW_V_ARRAY) && f->elem_size == 8 && !swap) {
+		ret->kind = WW_V_BYTES;
+		ret->len *= 8;
+	}
+}
+
 /* Gives the visitor one field, arrays with their elements. */
 void ww_tep_visit_field(const struct ww_tep_field *f, const uint8_t *raw, size_t len, bool swap,
 			const struct ww_visitor *v, void *ctx);

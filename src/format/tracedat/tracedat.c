@@ -287,9 +287,11 @@ static void decode(struct td_trace *t, const struct td_class *c, const struct td
 			*v = (struct ww_value){.kind = WW_V_NONE};
 			continue;
 		}
-		ww_tep_get(f, s->rec, s->rec_bytes, t->file.swap, v);
-		if (WW_UNLIKELY(c->elem[i])) {
-			struct ww_value array = *v;
+		if (WW_LIKELY(!c->elem[i])) {
+			ww_tep_get_wanted(f, s->rec, s->rec_bytes, t->file.swap, v);
+		} else {
+			struct ww_value array;
+			ww_tep_get(f, s->rec, s->rec_bytes, t->file.swap, &array);
 			if (array.kind == WW_V_ARRAY && c->elem[i] <= array.len)
 				ww_tep_elem(f, &array, c->elem[i] - 1u, t->file.swap, v);
 			else
