@@ -28,6 +28,7 @@ enum ww_cell_type {
 	WW_T_BYTES,
 	WW_T_PERCENT, /* a double, 0..100 and more */
 	WW_T_STR,
+	WW_T_TEXT,  /* a string that is shown whole */
 };
 
 #define WW_NO_TIME INT64_MIN

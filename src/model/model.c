@@ -42,7 +42,8 @@ static const ww_handler handlers[WW_K_N] = {
 	[WW_K_OWN_TIMER_TASK] = ww_on_own_timer_task,
 	[WW_K_OWN_SYS_ENTRY] = ww_on_own_sys_entry, [WW_K_OWN_SYS_EXIT] = ww_on_own_sys_exit,
 	[WW_K_OWN_FDS] = ww_on_own_fds, [WW_K_OWN_IPI] = ww_on_own_ipi,
-	[WW_K_OWN_SK_READY] = ww_on_own_sk_ready,
+	[WW_K_OWN_SK_READY] = ww_on_own_sk_ready, [WW_K_OWN_MAP] = ww_on_own_map,
+	[WW_K_OWN_STACK] = ww_on_own_stack,
 };
 
 static bool has_field(const struct ww_class *c, const char *name, size_t len)
@@ -144,7 +145,8 @@ static bool looks_inside(const struct ww_bound *b)
 {
 	if (b->kind == WW_K_SYS_EXIT)
 		return b->sc->wait == WW_W_POLL || b->sc->effect == WW_FX_PIPE || b->sc->effect == WW_FX_SOCKETPAIR;
-	return b->kind == WW_K_FORK || b->kind == WW_K_RAW_ENTRY || b->kind == WW_K_OWN_FDS;
+	return b->kind == WW_K_FORK || b->kind == WW_K_RAW_ENTRY || b->kind == WW_K_OWN_FDS ||
+	       b->kind == WW_K_OWN_STACK;
 }
 
 static int bind_class(struct ww_model *m, uint32_t cls, const struct ww_model_opts *opts)

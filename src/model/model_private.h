@@ -8,6 +8,7 @@
  *   wakeup.c    who really woke whom: from the context
  *   cause.c     what ended a wait
  *   syscall.c   system calls; fd.c descriptors and files; ready.c what poll found
+ *   stack.c where threads blocked; symbols.c names for it
  *   block.c timer.c net.c work.c fault.c statedump.c own.c   one kind of event each
  *   finish.c    end of the trace: open states, gaps, what the producer knew
  */
@@ -41,6 +42,14 @@ struct ww_frame {
 	struct ww_done done;
 	uint32_t timer; /* kind TIMER: timer row */
 	uint32_t sender; /* kind IPI: thread that asked for it; WW_NONE */
+};
+
+#define WW_STACK_TOPS 8
+#define WW_STACK_FREE 3
+struct ww_stack_top { /* what may be return addresses, from the frame before `frame` outwards */
+	uint32_t frame;
+	uint64_t address[WW_STACK_TOPS], offset[WW_STACK_TOPS];
+	uint32_t file[WW_STACK_TOPS];
 };
 
 struct ww_armed { /* a timer that waits to fire */
@@ -159,6 +168,7 @@ struct ww_model {
 	struct ww_u64map timer_open;  /* address -> index in armed */
 	WW_VEC(struct ww_armed) armed;
 	WW_VEC(uint32_t) armed_free;
+	WW_VEC(struct ww_stack_top) stack_tops;
 	struct ww_u64map skb_sent;    /* skb address -> packet row */
 	struct ww_u64map flow_sent;   /* headers -> packet row */
 	struct ww_sent *sent_ring;    /* the last sends, in order: what leaves it leaves the maps */
@@ -273,6 +283,9 @@ void ww_syscall_exit(struct ww_model *m, struct ww_thr *t, const struct ww_sysin
 		     int32_t nr, int64_t ret, const struct ww_event *ev);
 void ww_syscall_forget(struct ww_thr *t);
 
+/* ---- stack.c, symbols.c ---- */
+void ww_symbols_resolve(struct ww_model *m); /* names for all frames */
+
 /* ---- finish.c ---- */
 int ww_model_finish(struct ww_model *m, struct ww_err *err);
 
@@ -296,6 +309,7 @@ WW_HANDLER(own_target); WW_HANDLER(own_recorder); WW_HANDLER(own_block); WW_HAND
 WW_HANDLER(own_file); WW_HANDLER(own_fd); WW_HANDLER(own_sock); WW_HANDLER(own_ready);
 WW_HANDLER(own_epoll); WW_HANDLER(own_fault_end); WW_HANDLER(own_uring);
 WW_HANDLER(own_throttle); WW_HANDLER(own_stolen); WW_HANDLER(own_timer_task); WW_HANDLER(own_sys_entry);
-WW_HANDLER(own_sys_exit); WW_HANDLER(own_fds); WW_HANDLER(own_ipi); WW_HANDLER(own_sk_ready);
+WW_HANDLER(own_sys_exit); WW_HANDLER(own_fds); WW_HANDLER(own_ipi); WW_HANDLER(own_sk_ready); WW_HANDLER(own_map);
+WW_HANDLER(own_stack);
 
 #endif

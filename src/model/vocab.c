@@ -124,6 +124,8 @@ static const struct ww_vocab_row rows[] = {
 	{WW_K_OWN_STOLEN, "whywait_stolen", "ns"},
 	{WW_K_OWN_SYS_EXIT, "whywait_syscall_exit", "nr abi ret"},
 	{WW_K_OWN_FDS, "whywait_fds", "pid"},
+	{WW_K_OWN_MAP, "whywait_map", "pid start end offset dev ino"},
+	{WW_K_OWN_STACK, "whywait_stack", "tid user"},
 };
 
 /* Fields of the events of one named system call: see sysinfo.c. */

@@ -45,11 +45,13 @@ const struct ww_class ww_classes[] = {
 	OWN(URING, "uring", U8("op") X64("ctx") X64("req") X64("user_data") I32("res") U8("opcode")),
 	OWN(THROTTLE, "throttle", I32("tid") U8("on")),
 	OWN(TIMER_TASK, "timer_task", X64("timer") I32("tid")),
-	OWN(STACK, "stack", I32("tid") U8("user") U32("n") INT(64, 0, 16, "ip[ _n ]")),
+	OWN(STACK, "stack", I32("tid") U8("user") U32("n") INT(64, 0, 16, "ip[ _n ]") U8("tops")
+	    INT(64, 0, 16, "top[ _tops ]")),
 	OWN(COST, "cost", U64("cpu_ns") U64("bytes")),
 	OWN(SYSCALL_ENTRY, "syscall_entry", I32("nr") U8("abi") ARGS),
 	OWN(SYSCALL_EXIT, "syscall_exit", I32("nr") U8("abi") I64("ret")),
 	OWN(STOLEN, "stolen", U64("ns")),
+	OWN(MAP, "map", I32("pid") X64("start") X64("end") X64("offset") U32("dev") U64("ino")),
 	OWN(FDS, "fds", I32("pid") U32("n") INT(64, 0, 16, "open[ _n ]")),
 };
 

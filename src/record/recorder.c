@@ -310,7 +310,9 @@ uint32_t ww_recorder_cpus(const struct ww_recorder *rec)
 
 int ww_recorder_iter_open(struct ww_recorder *rec, enum ww_recorder_iter what)
 {
-	struct bpf_link *l = what == WW_ITER_TASKS ? rec->skel->links.ww_iter_tasks : rec->skel->links.ww_iter_files;
+	struct bpf_link *const links[] = {rec->skel->links.ww_iter_tasks, rec->skel->links.ww_iter_files,
+					  rec->skel->links.ww_iter_maps};
+	struct bpf_link *l = links[what];
 	int fd = l ? bpf_iter_create(bpf_link__fd(l)) : -1;
 
 	return fd < 0 ? -1 : fd;

@@ -70,9 +70,10 @@ int ww_recorder_snapshot(struct ww_recorder *rec, const char *outdir, struct ww_
 void ww_recorder_close(struct ww_recorder *rec);
 /* Number of possible CPUs = number of stream files at most. */
 uint32_t ww_recorder_cpus(const struct ww_recorder *rec);
-/* A descriptor from which the kernel's tasks or open files are read once, as struct ww_iter_task or struct
- * ww_iter_file of bpf/wire.h; the caller closes it. -1: not here. Between start and stop. */
-enum ww_recorder_iter { WW_ITER_TASKS, WW_ITER_FILES };
+/* A descriptor from which the kernel's tasks, their open files, or the code that the targets have mapped are read
+ * once, as struct ww_iter_task, ww_iter_file or ww_iter_map of bpf/wire.h; the caller closes it. -1: not here.
+ * Between start and stop. */
+enum ww_recorder_iter { WW_ITER_TASKS, WW_ITER_FILES, WW_ITER_MAPS };
 int ww_recorder_iter_open(struct ww_recorder *rec, enum ww_recorder_iter what);
 /* Names of tracepoints that this kernel lacks and that we can do without; NULL-terminated. */
 const char *const *ww_recorder_missing(const struct ww_recorder *rec);

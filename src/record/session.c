@@ -176,12 +176,13 @@ static int write_beginning(struct ww_session *s, struct ww_ctf_out *o, struct ww
 	ww_dump_recorder(o, (int32_t)getpid(), err);
 	write_clock(s, o, err);
 	struct ww_dump_iters it = {.task_fd = ww_recorder_iter_open(s->rec, WW_ITER_TASKS),
-				   .file_fd = ww_recorder_iter_open(s->rec, WW_ITER_FILES)};
+				   .file_fd = ww_recorder_iter_open(s->rec, WW_ITER_FILES),
+				   .map_fd = s->opts.stacks ? ww_recorder_iter_open(s->rec, WW_ITER_MAPS) : -1};
+	const int fds[] = {it.task_fd, it.file_fd, it.map_fd};
 	int rc = ww_statedump_write(o, &it, err);
-	if (it.task_fd >= 0)
-		close(it.task_fd);
-	if (it.file_fd >= 0)
-		close(it.file_fd);
+	for (size_t i = 0; i < WW_ARRAY_SIZE(fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 	return rc ? rc : ww_ctf_out_flush(o, err);
 }
 
@@ -195,6 +196,8 @@ int ww_session_start(struct ww_session *s, struct ww_err *err)
 	s->cpu_before_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	ww_dump_visit_cpus();
 	/* The pid file comes last: who reads it may send a signal at once. */
+	if (s->opts.stacks)
+		ww_dump_kallsyms(s->dirfd);
 	rc = s->opts.flight_bytes ? write_pid_file(s, err) : write_beginning(s, &s->dump, err);
 	if (rc)
 		return rc;

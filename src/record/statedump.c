@@ -180,7 +180,7 @@ bool ww_dump_is_new(struct ww_dump *d, uint64_t space, uint64_t number)
 	return is_new;
 }
 
-static int write_file(struct ww_dump *d, uint8_t kind, uint32_t dev, uint64_t ino, const char *name)
+int ww_dump_file_write(struct ww_dump *d, uint8_t kind, uint32_t dev, uint64_t ino, const char *name)
 {
 	if (!ww_dump_is_new(d, dev, ino))
 		return 0;
@@ -207,7 +207,7 @@ int ww_dump_fd_write(struct ww_dump *d, const struct ww_dump_fd *f)
 	ww_ctf_rec_u32(d->o, f->mode);
 	ww_ctf_rec_str(d->o, f->link);
 	ww_ctf_rec_end(d->o);
-	rc = write_file(d, f->kind, f->dev, f->ino, f->name);
+	rc = ww_dump_file_write(d, f->kind, f->dev, f->ino, f->name);
 	if (!rc)
 		rc = ww_ctf_rec_begin(d->o, WW_EV_WHYWAIT_FD, ww_dump_now_ns(), d->err);
 	if (rc)

@@ -13,6 +13,7 @@
 /* Where struct ww_iter_task and struct ww_iter_file (bpf/wire.h) are read from. */
 struct ww_dump_iters {
 	int task_fd, file_fd;
+	int map_fd; /* struct ww_iter_map: only stacks need it */
 };
 
 /* ww_statedump_write - writes lttng_statedump_start ... lttng_statedump_end and our own events of open
@@ -56,6 +57,9 @@ int ww_dump_sock_write(const struct ww_dump_sock *k, struct ww_ctf_out *o, struc
 int ww_dump_socks_write(const struct ww_dump_socks *s, struct ww_ctf_out *o, struct ww_err *err);
 /* Interrupts, block devices, network interfaces. */
 int ww_dump_devices_write(struct ww_ctf_out *o, struct ww_err *err);
+/* The kernel's functions, ".kallsyms" in the trace's directory: "ADDRESS NAME" a line, by address as they come. Without
+ * the right to see addresses there is none, and stacks show numbers. */
+void ww_dump_kallsyms(int dirfd);
 /* A small file of /proc or /sys, NUL-terminated, without its last newline; length or -1. */
 int ww_dump_read(int dirfd, const char *path, char *buf, size_t size);
 

@@ -130,10 +130,29 @@ static int write_file(struct ww_dump *d, const struct ww_iter_file *r)
 	return rc ? rc : ww_dump_fd_write(d, &f);
 }
 
+static int write_map(struct ww_dump *d, const struct ww_iter_map *m)
+{
+	int rc = ww_ctf_rec_begin(d->o, WW_EV_WHYWAIT_MAP, ww_dump_now_ns(), d->err);
+	char name[sizeof(m->name) + 1];
+
+	if (rc)
+		return rc;
+	ww_ctf_rec_i32(d->o, m->pid);
+	ww_ctf_rec_u64(d->o, m->start);
+	ww_ctf_rec_u64(d->o, m->end);
+	ww_ctf_rec_u64(d->o, m->offset);
+	ww_ctf_rec_u32(d->o, m->dev);
+	ww_ctf_rec_u64(d->o, m->ino);
+	ww_ctf_rec_end(d->o);
+	memcpy(name, m->name, sizeof(m->name));
+	name[sizeof(m->name)] = 0;
+	return ww_dump_file_write(d, WW_DK_REG, m->dev, m->ino, name);
+}
+
 int ww_dump_from_iters(struct ww_dump *d, const struct ww_dump_iters *it)
 {
-	char *tasks = NULL, *files = NULL;
-	size_t ntasks = 0, nfiles = 0;
+	char *tasks = NULL, *files = NULL, *maps = NULL;
+	size_t ntasks = 0, nfiles = 0, nmaps = 0;
 	int rc = 0;
 
 	if (it->task_fd < 0 || it->file_fd < 0 ||
@@ -144,7 +163,11 @@ int ww_dump_from_iters(struct ww_dump *d, const struct ww_dump_iters *it)
 	if (!rc && read_all(it->file_fd, sizeof(struct ww_iter_file), &files, &nfiles))
 		for (size_t i = 0; !rc && i < nfiles; i++)
 			rc = write_file(d, (const struct ww_iter_file *)files + i);
+	if (!rc && it->map_fd >= 0 && read_all(it->map_fd, sizeof(struct ww_iter_map), &maps, &nmaps))
+		for (size_t i = 0; !rc && i < nmaps; i++)
+			rc = write_map(d, (const struct ww_iter_map *)maps + i);
 out:
+	free(maps);
 	free(tasks);
 	free(files);
 	return rc;

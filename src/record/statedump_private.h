@@ -47,6 +47,8 @@ int ww_dump_pid_ns_write(struct ww_dump *d, int32_t tid, int32_t vtid, int32_t v
 			 uint32_t inum);
 /* The descriptor, and its file when that is met the first time. */
 int ww_dump_fd_write(struct ww_dump *d, const struct ww_dump_fd *f);
+/* The first time that the file is met. */
+int ww_dump_file_write(struct ww_dump *d, uint8_t kind, uint32_t dev, uint64_t ino, const char *name);
 /* The first time that (space, number) is met. */
 bool ww_dump_is_new(struct ww_dump *d, uint64_t space, uint64_t number);
 

@@ -5,6 +5,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "record/bpf/event_ids.h"
 #include "record/statedump.h"
@@ -121,4 +122,23 @@ int ww_dump_devices_write(struct ww_ctf_out *o, struct ww_err *err)
 	if (!rc)
 		rc = dump_disks(o, err);
 	return rc ? rc : dump_interfaces(o, err);
+}
+
+void ww_dump_kallsyms(int dirfd)
+{
+	FILE *in = fopen("/proc/kallsyms", "re");
+	int fd = in ? openat(dirfd, ".kallsyms", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640) : -1;
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+	char line[512], name[256], type;
+	unsigned long long at;
+
+	while (out && fgets(line, sizeof(line), in))
+		if (sscanf(line, "%llx %c %255s", &at, &type, name) == 3 && at && strchr("tTwW", type))
+			fprintf(out, "%llx %s\n", at, name);
+	if (out)
+		fclose(out);
+	else if (fd >= 0)
+		close(fd);
+	if (in)
+		fclose(in);
 }

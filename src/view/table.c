@@ -3,6 +3,11 @@
 #include "base/units.h"
 #include "view/text.h"
 
+static bool is_words(const struct ww_column *c)
+{
+	return c->type == WW_T_STR || c->type == WW_T_TEXT;
+}
+
 /* The cell of column c; `row` has all of them. */
 static const char *cell_text(struct ww_text *t, const struct ww_column *c, const union ww_cell *v,
 			     const union ww_cell *row)
@@ -23,6 +28,8 @@ static const char *cell_text(struct ww_text *t, const struct ww_column *c, const
 	case WW_T_STR:
 		return ww_arena_printf(&t->mem, "%*s%s", c->indent ? 2 * (int)WW_MIN(row[c->indent].i, 20) : 0, "",
 				       ww_text_fit(t, v->s, 40));
+	case WW_T_TEXT:
+		return v->s;
 	default:
 		return ww_arena_printf(&t->mem, "%" PRId64, v->i);
 	}
@@ -44,13 +51,15 @@ void ww_table_text(FILE *out, const struct ww_table *tab, const struct ww_text_o
 		words[i] = cell_text(&t, &a->columns[c], &tab->cells[i], &tab->cells[i - c]);
 		width[c] = WW_MAX(width[c], strlen(words[i]));
 	}
+	if (a->columns[a->ncolumns - 1].type == WW_T_TEXT)
+		width[a->ncolumns - 1] = 0; /* nothing stands behind it */
 	for (uint32_t c = 0; c < a->ncolumns; c++)
 		fprintf(out, "%s%s%*s%s%s", c ? "  " : "", ww_paint_on(&t, WW_P_BOLD),
-			(int)width[c] * (a->columns[c].type == WW_T_STR ? -1 : 1), a->columns[c].heading,
+			(int)width[c] * (is_words(&a->columns[c]) ? -1 : 1), a->columns[c].heading,
 			ww_paint_off(&t, WW_P_BOLD), c + 1 == a->ncolumns ? "\n" : "");
 	for (size_t i = 0; i < ncells; i++) {
 		uint32_t c = (uint32_t)(i % a->ncolumns);
-		fprintf(out, "%s%*s%s", c ? "  " : "", (int)width[c] * (a->columns[c].type == WW_T_STR ? -1 : 1),
+		fprintf(out, "%s%*s%s", c ? "  " : "", (int)width[c] * (is_words(&a->columns[c]) ? -1 : 1),
 			words[i], c + 1 == a->ncolumns ? "\n" : "");
 	}
 	ww_arena_release(&t.mem);
@@ -95,7 +104,7 @@ void ww_table_chart(FILE *out, const struct ww_table *tab)
 
 static void cell_json(struct ww_json *j, const struct ww_column *c, const union ww_cell *v, int64_t offset_ns)
 {
-	if (c->type == WW_T_STR)
+	if (is_words(c))
 		ww_json_str(j, c->name, v->s);
 	else if (c->type == WW_T_PERCENT)
 		ww_json_f64(j, c->name, v->d);

@@ -403,6 +403,42 @@ static void files(const char *self)
 	look("parent");
 }
 
+/* ---- stacks: blocks three functions deep ---- */
+
+/* What follows the call keeps it from becoming a jump, which leaves no frame. */
+#define DEEP __attribute__((noinline, optimize("no-omit-frame-pointer")))
+DEEP int doings_inner(long ns)
+{
+	struct timespec ts = {.tv_nsec = ns};
+	int r = (int)syscall(SYS_nanosleep, &ts, NULL);
+
+	__asm__ volatile("");
+	return r;
+}
+
+DEEP int doings_middle(long ns)
+{
+	int r = doings_inner(ns);
+
+	__asm__ volatile("");
+	return r + 1;
+}
+
+DEEP int doings_outer(void)
+{
+	int r = 0;
+
+	for (int i = 0; i < 5; i++)
+		r += doings_middle(8000000);
+	return r;
+}
+
+static void stacks(void)
+{
+	doings_outer();
+	say("{\"do\":\"stack\",\"tid\":%d,\"times\":5,\"ns\":40000000}", tid());
+}
+
 /* ---- attached: each thread is in a call before recording begins, and returns from it while it goes on ---- */
 
 static int at_pipe[2], at_event;
@@ -475,6 +511,8 @@ int main(int argc, char **argv)
 		locks();
 	else if (!strcmp(what, "files"))
 		files(argv[0]);
+	else if (!strcmp(what, "stacks"))
+		stacks();
 	else if (!strcmp(what, "attached"))
 		attached();
 	else if (!strcmp(what, "files-exec"))

@@ -268,6 +268,24 @@ def test_files():
            [('wrong', w) for w in wrong] + [('unknown', u) for u in unknown])
 
 
+# ---- call stacks ----
+
+def test_stacks():
+    said, trace = record('stacks', '--stacks')
+    s = by_do(said, 'stack')[0]
+    out = subprocess.run([W, 'stacks', '--json', '--tid', str(s['tid']), trace], stdout=subprocess.PIPE, timeout=60).stdout
+    rows = [r for r in json.loads(out)['rows'] if r['syscall'] == 'nanosleep']
+    ok(len(rows) == 1 and rows[0]['count'] == s['times'] and rows[0]['total_ns'] >= s['ns'] and rows[0]['cause'] == 'timer',
+       'five sleeps in one place are one row', rows)
+    frames = rows[0]['stack'].split(' < ') if rows else []
+    ok(frames[:4] == ['syscall', 'doings_inner', 'doings_middle', 'doings_outer'],
+       'the functions that it slept in are named: %s' % frames, rows)
+    kernel = rows[0]['kernel_stack'].split(' < ') if rows else []
+    if os.path.getsize(os.path.join(trace, '.kallsyms')) if os.path.exists(os.path.join(trace, '.kallsyms')) else 0:
+        ok('do_nanosleep' in kernel and 'schedule' in kernel and not kernel[0].startswith('bpf'),
+           'and those of the kernel: %s' % kernel, rows)
+
+
 # ---- attached to in the middle of calls ----
 
 def test_attached():

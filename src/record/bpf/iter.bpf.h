@@ -7,7 +7,7 @@
 #ifndef WW_ITER_BPF_H
 #define WW_ITER_BPF_H
 
-#include "file.bpf.h"
+#include "mm.bpf.h"
 
 struct seq_file;
 struct bpf_iter_meta {
@@ -195,6 +195,41 @@ int ww_iter_files(struct bpf_iter__task_file *ctx)
 	long n = bpf_d_path(&file->f_path, r->name, sizeof(r->name));
 	r->name_bytes = n > 0 && n <= (long)sizeof(r->name) ? n : 1;
 	bpf_seq_write(seq, r, sizeof(*r));
+	return 0;
+}
+
+struct bpf_iter__task_vma {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	struct vm_area_struct *vma;
+} __attribute__((preserve_access_index));
+
+/* The code that the targets have mapped already; only --stacks asks. */
+SEC("iter/task_vma")
+int ww_iter_maps(struct bpf_iter__task_vma *ctx)
+{
+	struct seq_file *seq = ctx->meta->seq;
+	struct task_struct *t = ctx->task;
+	struct vm_area_struct *vma = ctx->vma;
+	struct ww_iter_map r = {};
+	struct ww_file f = {};
+	u64 at = 0;
+
+	if (!t || !vma || t->pid != t->tgid || !ww_in_tree(t->tgid))
+		return 0;
+	struct file *file = vma->vm_file;
+	if (!file || !(vma->vm_flags & VM_EXEC))
+		return 0;
+	bpf_probe_read_kernel(&at, sizeof(at), &file);
+	ww_file_fill(at, &f);
+	r.pid = t->tgid;
+	r.start = BPF_CORE_READ(vma, vm_start);
+	r.end = BPF_CORE_READ(vma, vm_end);
+	r.offset = BPF_CORE_READ(vma, vm_pgoff) << 12;
+	r.dev = f.dev;
+	r.ino = f.ino;
+	bpf_d_path(&file->f_path, r.name, sizeof(r.name));
+	bpf_seq_write(seq, &r, sizeof(r));
 	return 0;
 }
 

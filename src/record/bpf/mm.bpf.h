@@ -52,7 +52,47 @@ struct ww_perf_data {
 struct ww_fault_at {
 	struct ww_file f;
 	u64 address, offset;
+	u64 start, end, flags;
 };
+
+/* Programs' code that was told of already: the first page fault in it tells where it is mapped, which --stacks
+ * needs to turn addresses into functions. */
+struct ww_map_key {
+	u64 start;
+	u32 pid, pad;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct ww_map_key);
+	__type(value, u64);
+} ww_maps_told SEC(".maps");
+
+#define VM_EXEC 4
+
+/* whywait_map: pid start end offset dev ino */
+static __always_inline void ww_emit_map(struct task_struct *t, struct ww_fault_at *at)
+{
+	u32 pid = t->tgid;
+	struct ww_map_key key = {.start = at->start, .pid = pid};
+	u64 *was = bpf_map_lookup_elem(&ww_maps_told, &key), now = at->f.ino ^ (u64)BPF_CORE_READ(t, mm); /* exec makes another mm */
+	struct ww_slot s;
+	u8 *p;
+
+	if (was && *was == now)
+		return;
+	bpf_map_update_elem(&ww_maps_told, &key, &now, BPF_ANY);
+	p = ww_reserve(&s, WW_EV_WHYWAIT_MAP, 40);
+	if (!p)
+		return;
+	ww_put32(p, 0, pid);
+	ww_put64(p, 4, at->start);
+	ww_put64(p, 12, at->end);
+	ww_put64(p, 20, at->offset - (at->address - at->start));
+	ww_put32(p, 28, at->f.dev);
+	ww_put64(p, 32, at->f.ino);
+	ww_commit(&s);
+}
 
 static long ww_fault_vma(struct task_struct *t, struct vm_area_struct *vma, void *data)
 {
@@ -61,7 +101,10 @@ static long ww_fault_vma(struct task_struct *t, struct vm_area_struct *vma, void
 
 	if (!file)
 		return 0;
-	at->offset = at->address - BPF_CORE_READ(vma, vm_start) + (BPF_CORE_READ(vma, vm_pgoff) << 12);
+	at->start = BPF_CORE_READ(vma, vm_start);
+	at->end = BPF_CORE_READ(vma, vm_end);
+	at->flags = BPF_CORE_READ(vma, vm_flags);
+	at->offset = at->address - at->start + (BPF_CORE_READ(vma, vm_pgoff) << 12);
 	ww_file_fill((u64)file, &at->f);
 	return 0;
 }
@@ -79,6 +122,8 @@ static __always_inline int ww_emit_fault_end(struct ww_perf_data *ctx, u32 major
 	bpf_find_vma(t, at.address, ww_fault_vma, &at, 0);
 	if (at.f.file)
 		ww_name_once(&at.f);
+	if (ww_stacks && at.f.file && at.flags & VM_EXEC)
+		ww_emit_map(t, &at);
 	p = ww_reserve(&s, WW_EV_WHYWAIT_FAULT_END, 33);
 	if (!p)
 		return 0;

@@ -74,7 +74,9 @@ static __always_inline void ww_check_throttle(struct task_struct *prev, struct t
 		ww_emit_throttle(tid, 0);
 }
 
-/* whywait_stack: tid user n ip[n] */
+/* whywait_stack: tid user n ip[n] tops top[tops]. The words at the top of the user's stack: with them a reader
+ * finds the caller of a function that has no frame, such as the C library's read. */
+#define STACK_TOPS 8
 #define STACK_DEPTH 60
 struct ww_stack {
 	u64 ip[64];
@@ -100,13 +102,21 @@ static __noinline int ww_emit_stack(void *ctx, u32 tid, u32 user)
 	if (n <= 0)
 		return 0;
 	n &= 511 & ~7;
-	p = ww_reserve(&s, WW_EV_WHYWAIT_STACK, 9 + n);
+	u32 tops = user ? STACK_TOPS : 0;
+	p = ww_reserve(&s, WW_EV_WHYWAIT_STACK, 10 + n + 8 * tops);
 	if (!p)
 		return 0;
 	ww_put32(p, 0, tid);
 	ww_put8(p, 4, user);
 	ww_put32(p, 5, n / 8);
 	bpf_probe_read_kernel(p + 9, n, room->ip);
+	p += 9 + n;
+	ww_put8(p, 0, tops);
+	if (tops) {
+		struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+
+		bpf_probe_read_user(p + 1, 8 * STACK_TOPS, (void *)r->sp);
+	}
 	ww_commit(&s);
 	return 0;
 }

@@ -122,8 +122,8 @@ struct sched_entity {
 };
 
 struct vm_area_struct {
-	unsigned long vm_start;
-	unsigned long vm_pgoff;
+	unsigned long vm_start, vm_end;
+	unsigned long vm_pgoff, vm_flags;
 	struct file *vm_file;
 };
 
@@ -139,6 +139,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct nsproxy *nsproxy;
 	struct files_struct *files;
+	struct mm_struct *mm;
 	struct task_struct *group_leader, *real_parent;
 	struct sched_entity se;
 };

@@ -122,6 +122,15 @@ struct ww_iter_file {
 WW_STATIC_ASSERT(sizeof(struct ww_iter_file) == 720);
 #define WW_ITER_FILE_HEAD 208 /* all but name */
 
+struct ww_iter_map {
+	ww_s32 pid;
+	ww_u32 dev;
+	ww_u64 ino;
+	ww_u64 start, end, offset; /* addresses; bytes in the file */
+	char name[256];
+};
+WW_STATIC_ASSERT(sizeof(struct ww_iter_map) == 296);
+
 /* How the fields of a system call's event come about: generated from LTTng's shapes. `arg` 0 to 5 are the
  * arguments, 6 the return value, 7 what is said of the sequence that follows the fields (bpf/seq.bpf.h). */
 enum ww_sc_kind {

@@ -1,0 +1,187 @@
+/* stacks.c - where in the program threads blocked, and how long: the waits by call stack (record --stacks).
+ *
+ * A stack belongs to the wait that begins with the switch just after it. Equal stacks with the same cause in the same
+ * system call add up.
+ */
+#include "analysis/names.h"
+#include "analysis/rows.h"
+
+extern const struct ww_analysis ww_analysis_stacks;
+
+/* From the stack's event to the switch's stamp: nothing happens between the two on that CPU but interrupts. */
+#define SWITCH_NS 1000000
+
+enum { TOTAL, COUNT, MAX, CAUSE, CALL, USER, KERNEL, NCOLUMNS };
+
+static const struct ww_column columns[NCOLUMNS] = {
+	[TOTAL] = {"total_ns", "waited", WW_T_DUR, ""},
+	[COUNT] = {"count", "times", WW_T_COUNT, ""},
+	[MAX] = {"max_ns", "longest", WW_T_DUR, ""},
+	[CAUSE] = {"cause", "for", WW_T_STR, "what ended the wait"},
+	[CALL] = {"syscall", "in", WW_T_STR, "system call; empty: a page fault"},
+	[USER] = {"stack", "called from, innermost first", WW_T_TEXT, "functions of the program"},
+	[KERNEL] = {"kernel_stack", "in the kernel", WW_T_TEXT, "functions of the kernel"},
+};
+
+struct wait {
+	const char *call, *user, *kernel;
+	uint8_t cause;
+	uint32_t count;
+	int64_t total, max;
+};
+
+struct found {
+	struct ww_arena *mem;
+	const struct ww_facts *f;
+	struct ww_u64map map;
+	WW_VEC(struct wait) v;
+};
+
+static const char *frame_text(struct ww_arena *mem, const struct ww_facts *f, uint32_t i)
+{
+	const char *name = ww_facts_str(f, f->stack_frame.symbol[i]);
+	uint32_t file = f->stack_frame.file[i];
+
+	if (*name)
+		return name;
+	if (file == WW_NONE)
+		return ww_arena_printf(mem, "0x%" PRIx64, f->stack_frame.address[i]);
+	const char *path = ww_facts_str(f, f->file.name[file]), *slash = strrchr(path, '/');
+	return ww_arena_printf(mem, "%s+0x%" PRIx64, slash ? slash + 1 : path, f->stack_frame.offset[i]);
+}
+
+static const char *stack_text(struct ww_arena *mem, const struct ww_facts *f, uint32_t s)
+{
+	const char *text = "";
+	bool ours = s != WW_NONE && f->stack.kernel[s];
+
+	if (s == WW_NONE)
+		return text;
+	for (uint32_t k = 0, i = f->stack.first[s]; k < f->stack.frames[s] && i < f->stack_frame.n; k++, i++) {
+		if (!f->stack_frame.address[i])
+			continue;
+		const char *frame = frame_text(mem, f, i);
+		ours = ours && (!strncmp(frame, "bpf_", 4) || !strncmp(frame, "__traceiter_", 12)); /* the recorder at work, above the switch */
+		if (!ours)
+			text = ww_arena_printf(mem, "%s%s%s", text, *text ? " < " : "", frame);
+	}
+	return text;
+}
+
+static uint64_t hash_text(uint64_t h, const char *s)
+{
+	for (; *s; s++)
+		h = ww_hash_mix(h, (unsigned char)*s);
+	return ww_hash_mix(h, 0);
+}
+
+static bool same(const struct wait *a, const struct wait *b)
+{
+	return a->cause == b->cause && !strcmp(a->call, b->call) && !strcmp(a->user, b->user) &&
+	       !strcmp(a->kernel, b->kernel);
+}
+
+static void add(struct found *x, const struct wait *w)
+{
+	uint64_t h = hash_text(hash_text(hash_text(w->cause, w->call), w->user), w->kernel);
+
+	for (;; h++) {
+		bool fresh = false;
+		uint64_t *at = ww_u64map_get(&x->map, h, x->v.n, &fresh);
+		if (fresh)
+			*ww_vec_push(&x->v) = *w;
+		else if (!same(&x->v.v[*at], w))
+			continue; /* another one with this hash */
+		else
+			x->v.v[*at].count++, x->v.v[*at].total += w->total, x->v.v[*at].max = WW_MAX(x->v.v[*at].max, w->max);
+		return;
+	}
+}
+
+/* The wait that begins with the switch after the stack; WW_NONE: woken before it left, or stopped. */
+static uint32_t wait_after(const struct ww_facts *f, uint32_t thread, int64_t ts_ns)
+{
+	uint32_t first, n;
+
+	ww_facts_states(f, thread, ts_ns, ts_ns + SWITCH_NS, &first, &n);
+	for (uint32_t i = first; i < first + n; i++)
+		if (f->state.start_ts_ns[i] >= ts_ns && f->state.state[i] == WW_ST_BLOCKED)
+			return i;
+	return WW_NONE;
+}
+
+static void add_stack(struct found *x, const struct ww_query *q, uint32_t kernel, uint32_t user)
+{
+	const struct ww_facts *f = x->f;
+	uint32_t s = kernel != WW_NONE ? kernel : user;
+	uint32_t row = wait_after(f, f->stack.thread[s], f->stack.ts_ns[s]);
+
+	if (row == WW_NONE)
+		return;
+	int64_t from = WW_MAX(f->state.start_ts_ns[row], q->from_ts_ns);
+	int64_t ns = WW_MIN(f->state.start_ts_ns[row] + f->state.dur_ns[row], q->to_ts_ns) - from;
+	if (ns <= 0 || ns < q->min_dur_ns)
+		return;
+	const char *call = ww_name_syscall_only(f, f->state.syscall[row]);
+	struct wait w = {.call = call ? call : "", .user = stack_text(x->mem, f, user),
+			 .kernel = stack_text(x->mem, f, kernel), .cause = (uint8_t)ww_state_cause(f, row), .count = 1,
+			 .total = ns, .max = ns};
+	add(x, &w);
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct wait *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total < y->total ? 1 : -1;
+	return strcmp(x->user, y->user);
+}
+
+static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+	       struct ww_err *err)
+{
+	struct found x = {.mem = mem, .f = f};
+
+	if (!f->stack.n) {
+		ww_err_set(err, WW_ENOENT, f->host.trace_path, WW_ERR_NO_OFFSET, "the trace holds no call stacks");
+		return ww_err_hint(err, "record it with --stacks");
+	}
+	for (uint32_t s = 0; s < f->stack.n; s++) {
+		if (!ww_query_takes(f, q, f->stack.thread[s]))
+			continue;
+		/* The kernel's comes first, the user's follows it for the same thread. */
+		bool kernel = f->stack.kernel[s];
+		uint32_t user = kernel ? WW_NONE : s;
+		for (uint32_t k = s + 1; kernel && k < f->stack.n && f->stack.ts_ns[k] - f->stack.ts_ns[s] < SWITCH_NS; k++)
+			if (f->stack.thread[k] == f->stack.thread[s]) {
+				user = f->stack.kernel[k] ? WW_NONE : k;
+				break;
+			}
+		/* A user stack alone was counted with its kernel stack already, unless that was lost. */
+		if (kernel)
+			add_stack(&x, q, s, user);
+	}
+	if (x.v.n)
+		qsort(x.v.v, x.v.n, sizeof(*x.v.v), longest_first);
+	if (q->top)
+		x.v.n = WW_MIN(x.v.n, q->top);
+	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_stacks, f, (uint32_t)x.v.n);
+	for (size_t i = 0; i < x.v.n; i++, c += NCOLUMNS) {
+		c[TOTAL].i = x.v.v[i].total;
+		c[COUNT].i = x.v.v[i].count;
+		c[MAX].i = x.v.v[i].max;
+		c[CAUSE].s = ww_cause_name(x.v.v[i].cause);
+		c[CALL].s = x.v.v[i].call;
+		c[USER].s = x.v.v[i].user;
+		c[KERNEL].s = x.v.v[i].kernel;
+	}
+	ww_vec_free(&x.v);
+	ww_u64map_release(&x.map);
+	return 0;
+}
+
+const struct ww_analysis ww_analysis_stacks = {
+	.name = "stacks", .summary = "where in the program threads blocked, and how long (record --stacks)",
+	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+};
