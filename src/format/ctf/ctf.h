@@ -79,6 +79,7 @@ struct ctf_stream {
 	WW_VEC(struct ctf_packet) packets;
 	size_t next;           /* packet to be loaded */
 	const struct ctf_packet *pk; /* loaded; NULL before the first */
+	uint64_t behind;       /* bytes of its file from which on it still needs the mapping's pages */
 	struct ctf_sclass *sc;
 	struct ctf_sub *sub;
 	struct ctf_cursor c;

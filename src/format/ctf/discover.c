@@ -103,6 +103,7 @@ static int map_file(struct ctf_reader *r, struct ctf_sub *sub, const char *path,
 			close(fd);
 			return ww_err_errno(err, path, "cannot map");
 		}
+		(void)madvise(p, f.size, MADV_SEQUENTIAL);
 		f.map = p;
 	}
 	close(fd);

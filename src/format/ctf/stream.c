@@ -6,6 +6,8 @@
  *   last 0x1_2345_6789, 27-bit stamp 0x345_0000: low bits 0x345_6789 > 0x345_0000, so 0x1_2b45_0000
  * source CTF 1.8.3 specification, section 8 (clocks); lttng-modules 2.13 lttng-ring-buffer-client.h
  */
+#include <sys/mman.h>
+
 #include "format/ctf/ctf.h"
 
 /* events_discarded counts from the begin of the stream and is stored when the packet is closed. LTTng keeps
@@ -33,6 +35,23 @@ static int64_t to_ns(const struct ctf_stream *s, uint64_t cycles)
 	return (int64_t)(ns + (uint64_t)s->sc->shift_ns);
 }
 
+/* Gives back the pages of what was read, some megabytes at a time. What values point to there can still be read:
+ * it is mapped in again. */
+static void leave_behind(struct ctf_stream *s, const struct ctf_packet *prev, const struct ctf_packet *pk)
+{
+	const uint64_t page = 65536, step = 8u << 20;
+
+	if (!prev || prev->file != pk->file || pk->off < s->behind) {
+		s->behind = pk->off;
+		return;
+	}
+	if (pk->off - s->behind < step)
+		return;
+	uint64_t from = (s->behind + page - 1) & ~(page - 1), to = pk->off & ~(page - 1);
+	(void)madvise((void *)(s->r->files.v[pk->file].map + from), to - from, MADV_DONTNEED);
+	s->behind = pk->off;
+}
+
 /* Loads the next packet; false: there is none. */
 static bool load_packet(struct ctf_stream *s)
 {
@@ -41,6 +60,7 @@ static bool load_packet(struct ctf_stream *s)
 	if (s->next >= s->packets.n)
 		return false;
 	pk = &s->packets.v[s->next++];
+	leave_behind(s, prev, pk);
 	struct ctf_file *f = &s->r->files.v[pk->file];
 	uint64_t *slots = s->c.slots;
 	s->pk = pk;
