@@ -9,7 +9,7 @@ was sent.
   10 hosts in a chain
 
 The last one's clock is also tried as the reference, by name. TAP; exit 77 where nothing can be recorded."""
-import json, os, shutil, subprocess, sys, tempfile, time
+import json, os, re, shutil, subprocess, sys, tempfile, time
 
 BUILD = os.environ.get('WW_BUILD', 'build')
 W = os.environ.get('WHYWAIT', os.path.join(BUILD, 'whywait'))
@@ -59,14 +59,14 @@ def record(net, linked, talks, where):
     """Runs a server on every host but the first, then for each (client, family, kind) a client to the next host."""
     lines = []
     for i in range(len(net.names)):
-        lines.append('ip netns exec %s python3 %s serve & echo "%d $!"; servers="$servers $!"' % (net.names[i], TALK, i))
-    lines.append('sleep 0.7; clients=')
+        lines.append('ip netns exec %s /usr/bin/python3 %s serve & echo "%d $!"; servers="$servers $!"' % (net.names[i], TALK, i))
+    lines.append('clients=')
     for i, six, what in talks:
         peer = 'fd77:%x::2' % i if six else '10.77.%d.2' % i
-        lines.append('ip netns exec %s python3 %s %s %s & echo "%d $!"; clients="$clients $!"' % (net.names[i], TALK, what, peer, i))
+        lines.append('ip netns exec %s /usr/bin/python3 %s %s %s & echo "%d $!"; clients="$clients $!"' % (net.names[i], TALK, what, peer, i))
     lines.append('wait $clients; kill $servers')
     p = subprocess.run([W, 'record', '-q', '-a', '-o', where, '--', 'sh', '-c', '\n'.join(lines)], stdin=subprocess.DEVNULL,
-                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=200)
     pids = [[] for _ in net.names]
     for line in p.stdout.splitlines():
         i, pid = line.split()
@@ -80,6 +80,13 @@ def split(net, pids, src, out, clocks):
     p = subprocess.run([SPLIT, src, out] + hosts, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                        text=True, timeout=120)
     return p.returncode, p.stdout
+
+
+def counted_by_babeltrace2(trace):
+    p = subprocess.run(['babeltrace2', trace, '--component=sink.utils.counter'], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT, text=True, timeout=120)
+    m = re.findall(r'(\d+) Event messages', p.stdout)     # it also says how far it is
+    return int(m[-1]) if m else p.stdout
 
 
 def sync(traces, *options):
@@ -137,6 +144,8 @@ def scenario(what, hosts, linked, talks, clocks, tmp, min_matched):
         return None
     truth = json.load(open(os.path.join(out, 'truth.json')))
     traces = [os.path.join(out, 'h%d' % i) for i in range(hosts)]
+    got, want = counted_by_babeltrace2(traces[0]), truth['hosts']['h0']['events']
+    ok(got == want, what + ': babeltrace2 reads all %d events of the first' % want, str(got).splitlines())
     rc, answer, err = sync(traces)
     alone = ['h%d' % i for i in range(linked, hosts)]
     ok(answer is not None and rc == (3 if alone else 0), what + ': sync answers, exit %s' % rc, err.splitlines())

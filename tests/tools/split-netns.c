@@ -403,6 +403,7 @@ static void write_metadata(const struct host *h, const char *text)
 
 	if (!f)
 		die("cannot write the metadata", NULL);
+	fputs("/* CTF 1.8 */\n\n", f); /* needed in a metadata of plain text */
 	uuid_text(h->uuid, uuid);
 	put_replaced(f, &at, "uuid = \"", uuid);
 	put_replaced(f, &at, "hostname = \"", h->name);

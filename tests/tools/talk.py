@@ -58,7 +58,12 @@ def ask(s, size):
 
 
 def connect(peer):
-    s = socket.create_connection((peer, PORT))
+    for i in range(300):                # a loaded machine's server may not be there yet
+        try:
+            s = socket.create_connection((peer, PORT))
+            break
+        except ConnectionRefusedError:
+            time.sleep(0.1)
     s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return s
 
@@ -72,6 +77,7 @@ def tcp(peer):
 
 def udp(peer):
     s = socket.socket(socket.AF_INET6 if ':' in peer else socket.AF_INET, socket.SOCK_DGRAM)
+    connect(peer).close()
     s.connect((peer, PORT))
     s.settimeout(0.5)
     for i in range(ROUNDS):
