@@ -268,6 +268,37 @@ def test_files():
            [('wrong', w) for w in wrong] + [('unknown', u) for u in unknown])
 
 
+# ---- 32-bit programs ----
+
+def test_compat():
+    prog, trace = os.path.join(BUILD, 'tests/live/live-compat32'), os.path.join(work, 'compat')
+    try:
+        runs = os.path.exists(prog) and subprocess.run([prog]).returncode == 32
+    except OSError:
+        runs = False
+    if not runs:
+        ok(True, '32-bit programs # SKIP this machine does not build or run them')
+        return
+    p = subprocess.run([W, 'record', '-q', '-o', trace, '--', prog], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    ok(p.returncode == 32, 'compat: recorded', [p.returncode, p.stderr])
+    es = events(trace, ('compat_syscall_', 'syscall_', 'whywait_syscall_'))
+    first = [i for i, e in enumerate(es) if e['_'] == 'compat_syscall_entry_open']
+    es = es[first[0]:] if first else []
+    names = [e['_'].replace('compat_syscall_', '') for e in es]
+    want = ['%s_%s' % (k, c) for c in ('open', 'pipe', 'nanosleep', 'poll', 'write', 'poll', 'close') for k in ('entry', 'exit')]
+    ok(names[:len(want)] == want and all(e['_'].startswith('compat_') for e in es[:len(want)]),
+       'compat: the calls have the names of the table of i386, in order', names)
+    by = lambda name: [e for e in es if e['_'] == 'compat_syscall_' + name]
+    fds = by('exit_pipe')[0]['fildes'] if by('exit_pipe') else []
+    polls = [(pairs(a['fds']), b['ret'], pairs(b['fds'])) for a, b in zip(by('entry_poll'), by('exit_poll'))]
+    ok(fds and polls == [([[fds[0], 1]], 0, []), ([[fds[0], 1]], 1, [[fds[0], 1]])] and
+       [e['timeout_msecs'] for e in by('entry_poll')] == [40, 40], 'compat: pipe gives its descriptors, poll its list', polls)
+    out = subprocess.run([W, 'report', '--json', trace], stdout=subprocess.PIPE, timeout=60).stdout
+    waits = [(w['syscall'], w['cause'], w['dur_ns'] // 10000000) for w in json.loads(out)['waits'] if w['dur_ns'] > 2e7]
+    ok(waits in ([('nanosleep', 'timer', 6), ('poll', 'timer', 4)], [('poll', 'timer', 4), ('nanosleep', 'timer', 6)]),
+       'compat: the report knows what it waited for', waits)
+
+
 # ---- call stacks ----
 
 def test_stacks():
