@@ -168,22 +168,17 @@ static const char *running_words(struct ww_text *t, const struct ww_path *p, con
 static const char *what_words(struct ww_text *t, const struct ww_path *p, const struct step *k, size_t room)
 {
 	const struct ww_segment *s = &p->segments[k->first];
-	const char *call = ww_segment_call(&t->mem, p, s, true), *detail;
+	const char *detail, *call, *kind = ww_segment_kind(s);
 
-	switch (ww_path_class_of(s)) {
-	case WW_PC_RUN:
+	if (ww_path_class_of(s) == WW_PC_RUN)
 		return ww_arena_printf(&t->mem, "running: %s", running_words(t, p, k, room - 9));
-	case WW_PC_READY:
-		detail = ww_segment_detail(&t->mem, p, s, true);
-		return ww_arena_printf(&t->mem, "%s%s%s", ww_state_name(s->state), *detail ? " - " : "", detail);
-	default:
-		detail = ww_segment_detail(&t->mem, p, s, true);
-		if (!strcmp(detail, ww_segment_kind(s)))
-			detail = "";
-		return ww_arena_printf(&t->mem, "%s%s%s%s%s", ww_segment_kind(s), call ? " in " : "", call ? call : "",
-				       *detail && !(call && strstr(call, detail)) ? " - " : "",
-				       call && strstr(call, detail) ? "" : detail);
-	}
+	detail = ww_segment_detail(&t->mem, p, s, true);
+	call = ww_segment_call(&t->mem, p, s, false); /* the detail names the file */
+	if (ww_path_class_of(s) == WW_PC_READY)
+		call = NULL;
+	if (!strcmp(detail, kind) || (call && !strcmp(detail, "sleep")))
+		detail = "";
+	return ww_arena_printf(&t->mem, "%s%s%s%s%s", kind, call ? " in " : "", call ? call : "", *detail ? " - " : "", detail);
 }
 
 /* Deep chains do not run out of the page. */
@@ -234,7 +229,8 @@ static void put_steps(struct ww_text *t, const struct ww_path *p)
 	uint32_t shorter = 0;
 	int64_t shorter_ns = 0;
 
-	put_title(t, ww_arena_printf(&t->mem, "Step by step (%u steps; what one did, and why the path went on from there)", st.n));
+	put_title(t, ww_arena_printf(&t->mem, "Step by step (%u step%s; what one did, and why the path went on from there)", st.n,
+				     st.n == 1 ? "" : "s"));
 	choose_steps(t, &st, p->to_ns - p->from_ns);
 	if (!t->o->verbose) {
 		join_steps(p, &st);
