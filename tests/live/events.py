@@ -321,13 +321,26 @@ def test_stacks():
 
 def test_attached():
     trace = os.path.join(work, 'attached')
-    p = subprocess.Popen([DOINGS, 'attached'], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    p = subprocess.Popen([DOINGS, 'attached'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     said = [json.loads(p.stdout.readline()) for _ in range(4)]
     time.sleep(0.3)
-    r = subprocess.run([W, 'record', '-q', '-o', trace, '-p', str(p.pid)], stdin=subprocess.DEVNULL,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=100)
-    p.communicate(timeout=20)
-    ok(r.returncode in (0, 3), 'attached: recorded', [r.stderr])
+    r = subprocess.Popen([W, 'record', '-q', '-o', trace, '-p', str(p.pid)], stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    for _ in range(600):
+        if r.poll() is not None or os.path.exists(trace + '/dump_0') and os.path.getsize(trace + '/dump_0'):
+            break
+        time.sleep(0.1)
+    time.sleep(1)
+    p.stdin.write(b'x')
+    p.stdin.flush()
+    p.stdout.read()     # not waited for: it stays a zombie, and the recording ends nevertheless
+    try:
+        err = r.communicate(timeout=60)[1]
+    except subprocess.TimeoutExpired:
+        r.kill()
+        err = b'it does not end'
+    p.wait()
+    ok(r.returncode in (0, 3), 'attached: recorded, to the end of the process', [err])
     for s in said:
         out = subprocess.run([W, 'report', '--json', '--tid', str(s['tid']), trace], stdout=subprocess.PIPE, timeout=60).stdout
         waits = sorted(json.loads(out)['waits'], key=lambda w: w['start_ns'])
