@@ -121,7 +121,7 @@ if not os.path.isdir(DIR):
     sys.exit(77)
 schema = json.load(open(os.path.join(TESTS, 'schema/path.json')))
 traces = sorted({os.path.dirname(os.path.dirname(m)) for m in glob.glob(DIR + '/*/trace/*/metadata') + glob.glob(DIR + '/*/*/trace/*/metadata')} |
-                set(glob.glob(DIR + '/*/*.dat') + glob.glob(DIR + '/*/*.data') + glob.glob(DIR + '/variants/*/*.dat') + glob.glob(DIR + '/variants/*/*.data')))
+                set(glob.glob(DIR + '/*/*.dat') + glob.glob(DIR + '/nfs-loopback/*/*.dat') + glob.glob(DIR + '/*/*.data') + glob.glob(DIR + '/variants/*/*.dat') + glob.glob(DIR + '/variants/*/*.data')))
 asked = 0
 for t in traces:
     r = any_trace(t, schema)
@@ -129,6 +129,10 @@ for t in traces:
         asked += r[1]
         check(r[0], '%s: %d threads: schema, end to end, as the tree' % (os.path.relpath(t, DIR), r[1]))
 check([] if asked > 20 else ['%d' % asked], 'many threads were asked about (%d)' % asked)
+nfs = run('path', '--json', '-q', '--comm', 'dd', os.path.join(DIR, 'nfs-loopback/nfs-events/trace.dat'))
+on = {s['comm'] for s in json.loads(nfs[1])['segments']}
+check([] if nfs[0] == 0 and 'nfsd' in on and any(c and c.startswith('kworker') for c in on) else [sorted(map(str, on))],
+      "nfs-loopback: dd's path goes through the client's worker to the server's nfsd")
 zoo(os.path.join(DIR, 'single/trace'), list(truth(os.path.join(DIR, 'single/truth.txt'))))
 print('1..%d' % n)
 sys.exit(1 if failed else 0)
