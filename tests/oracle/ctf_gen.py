@@ -132,7 +132,7 @@ class Gen:
                          'flags': {self.name(): [[b, r.randint(b, size - 1)] for b in (r.randrange(size),)] for _ in
                                    range(r.randint(1, 3))}})]
         if k == 2:
-            return [(n, {'k': 'blob', 'n': r.randint(0, 9)})]
+            return [(n, {'k': 'blob', 'n': r.randint(1, 9)})]  # of a blob of 0 bytes babeltrace2 2.1.1 dies
         if k == 3:
             ln = (self.name(), self.integer(unsigned=True, small=True))
             kind = r.choice(('dynblob', 'dyntext'))
@@ -528,12 +528,18 @@ def streams(g, path, tr):
             for _ in range(r.randint(1, 3)):
                 b = Bits()
                 begin, state = ts, {'ts': ts}
-                b.put(0xC1FC1FC1, 32, g.be)
-                b.bytes(tr['uuid'].bytes)
-                b.put(s['id'], 32, g.be)
-                ctx_at = b.pos
-                for n in (64, 64, 64, 64, 64, 32):
-                    b.put(0, n, g.be)
+                for name, t in tr['header']['fields']:
+                    if name == 'uuid':
+                        b.bytes(tr['uuid'].bytes)
+                        continue
+                    b.align(t['align'])
+                    b.put(0xC1FC1FC1 if name == 'magic' else s['id'], t['size'], g.be)
+                b.align(alignment(s['context']))
+                ctx_at = {}
+                for name, t in s['context']['fields']:
+                    b.align(t['align'])
+                    ctx_at[name] = b.pos, t['size']
+                    b.put(0, t['size'], g.be)
                 for _ in range(r.randint(0, 12)):
                     ts += r.choice((0, 1, 1000, r.randint(0, 1 << 27), r.randint(0, 1 << 34)))
                     e = r.choice(s['events'])
@@ -545,8 +551,10 @@ def streams(g, path, tr):
                 packet = (content + 7) // 8 * 8 + 8 * r.choice((0, 0, 3, 64))
                 b.b.extend(bytes(packet // 8 - len(b.b)))
                 c = Bits()
-                c.b, c.pos = b.b, ctx_at
-                for v, n in ((begin, 64), (ts, 64), (content, 64), (packet, 64), (0, 64), (cpu, 32)):
+                c.b = b.b
+                for name, v in (('timestamp_begin', begin), ('timestamp_end', ts), ('content_size', content),
+                                ('packet_size', packet), ('cpu_id', cpu)):
+                    c.pos, n = ctx_at[name]
                     c.put(v, n, g.be)
                 data += bytes(b.b)
                 ts += r.randint(1, 1000)
@@ -560,20 +568,29 @@ def make(path, seed, version=1, more=False):
     os.makedirs(path, exist_ok=True)
     uid = uuid.UUID(int=r.getrandbits(128))
     freq = r.choice((1000000000, 1000000000, 1000000, 1000))
+    # LTTng aligns its headers to bytes; barectf as the processor would, with sizes of its user's choice.
+    bare = r.random() < .4
+
+    def h(size, *a):
+        return u(g, size, *a, align=size if bare else 8)
     tr = {'uuid': uid, 'freq': freq, 'offset_s': r.randint(0, 2000000000), 'offset': r.randint(0, freq - 1),
           'env': {'hostname': 'h"%d' % seed, 'number': -seed}, 'streams': [],
           'header': {'k': 'struct', 'align': 1, 'fields': [
-              ('magic', u(g, 32, ['packet-magic-number'])),
+              ('magic', h(32, ['packet-magic-number'])),
               ('uuid', {'k': 'blob', 'n': 16, 'roles': ['metadata-stream-uuid']}),
-              ('stream_id', u(g, 32, ['data-stream-class-id']))]}}
+              ('stream_id', h(r.choice((8, 16, 64)) if bare else 32, ['data-stream-class-id']))]}}
     for sid in range(r.randint(1, 3)):
         kind = r.choice(('plain', 'odd', 'compact', 'large') + (('varint',) if more else ()))
         s = {'id': sid, 'kind': kind, 'header': header_type(g, kind), 'sctx': g.struct(2) if r.random() < .4 else None,
              'events': [], 'context': {'k': 'struct', 'align': 1, 'fields': [
-                 ('timestamp_begin', u(g, 64, ['default-clock-timestamp'], True)),
-                 ('timestamp_end', u(g, 64, ['packet-end-default-clock-timestamp'], True)),
-                 ('content_size', u(g, 64, ['packet-content-length'])), ('packet_size', u(g, 64, ['packet-total-length'])),
-                 ('events_discarded', u(g, 64, ['discarded-event-record-counter-snapshot'])), ('cpu_id', u(g, 32))]}}
+                 ('timestamp_begin', h(64, ['default-clock-timestamp'], True)),
+                 ('timestamp_end', h(64, ['packet-end-default-clock-timestamp'], True)),
+                 ('content_size', h(32 if bare else 64, ['packet-content-length'])),
+                 ('packet_size', h(32 if bare else 64, ['packet-total-length'])),
+                 ('events_discarded', h(16 if bare else 64, ['discarded-event-record-counter-snapshot'])),
+                 ('cpu_id', h(r.choice((8, 32)) if bare else 32))]}}
+        if bare:
+            r.shuffle(s['context']['fields'])
         for eid in range(r.randint(1, 5)):
             # Both babeltrace2 2.0 and 2.1 die of a length or a tag in an event's own context in TSDL.
             g.plain = not more

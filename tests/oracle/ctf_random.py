@@ -4,8 +4,8 @@ LTTng-UST 2.16 recorded, and on traces that ctf_gen.py makes at random, as CTF 1
 with all that only it has, `whywait events --json` gives the same events (ctf_judge.py says in what). Where 2.1 cannot be had Debian 12's 2.0 judges CTF 1.8, and CTF 2 is
 skipped loudly. TAP.
 
-babeltrace2 is no judge of lengths and tags in an event's own context in TSDL, and of time stamps of variable length
-(ctf_gen.py says why); unit/format_ctf2.c has them.
+babeltrace2 is no judge of lengths and tags in an event's own context in TSDL, of time stamps of variable length and of
+blobs of 0 bytes (ctf_gen.py says why); unit/format_ctf2.c has them.
 """
 import os, shutil, sys, tarfile, tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -16,10 +16,9 @@ RANDOM = int(os.environ.get('WW_CTF_RANDOM', '200'))
 
 
 def random_traces(by, n, what, **how):
-    """n traces that babeltrace2 can read: same events. It dies of some optional fields (its own assertion, in
-    bt_field_destroy)."""
+    """n traces that babeltrace2 can read: same events."""
     good = bad = crashed = seed = 0
-    while good + bad < n and crashed <= n // 3:
+    while good + bad < n and crashed <= n // 10:
         seed += 1
         d = tempfile.mkdtemp(prefix='ctf-')
         ctf_gen.make(d, seed, **how)

@@ -173,7 +173,8 @@ static const struct {
 	{"a string in UTF-16 without end", PLAIN(F("a", "{\"type\":\"null-terminated-string\",\"encoding\":\"utf-16be\"}")),
 	 "0041 0000 0041 00", "a='A' | truncated at 4", false},
 	{"blobs", PLAIN(F("n", U(8)) "," F("a", "{\"type\":\"dynamic-length-blob\",\"length-field-location\":{\"path\":[\"n\"]}}") ","
-	 F("b", "{\"type\":\"static-length-blob\",\"length\":2}")), "03 010203 ff00", "n=3 a=<01:02:03> b=<ff:00>", false},
+	 F("b", "{\"type\":\"static-length-blob\",\"length\":2}") "," F("c", "{\"type\":\"static-length-blob\",\"length\":0}")),
+	 "03 010203 ff00", "n=3 a=<01:02:03> b=<ff:00> c=<>", false},
 	{"optional: by a boolean", PLAIN(F("b", "{\"type\":\"fixed-length-boolean\",\"length\":8,\"byte-order\":\"little-endian\"}") ","
 	 F("o", "{\"type\":\"optional\",\"selector-field-location\":{\"path\":[\"b\"]},\"field-class\":" U(8) "}") "," F("z", U(8))),
 	 "04 05 06 00 07", "b=1(true) o=5 z=6; b=0(false) z=7", false},
