@@ -125,8 +125,9 @@ static void remarks_text(struct ww_text *t, const struct ww_set *s)
 		fprintf(t->out, "\nAfter correction %" PRIu64 " packet%s arrive%s before being sent: a clock did not run at a steady rate.\n",
 			violations, violations == 1 ? "" : "s", violations == 1 ? "s" : "");
 	for (uint32_t i = 0; i < s->nunreached; i++)
-		fprintf(t->out, "%s%s shares no packets with %s: its clock is not corrected.\n", i ? "" : "\n",
-			label(s, s->unreached[i]), label(s, s->reference));
+		fprintf(t->out, "%s%s %s: its clock is not corrected.\n", i ? "" : "\n", label(s, s->unreached[i]),
+			s->who[s->unreached[i]].packets ? ww_arena_printf(&t->mem, "shares no packets with %s", label(s, s->reference))
+							: "recorded no packets");
 }
 
 void ww_sync_text(FILE *out, const struct ww_set *s, const struct ww_text_opts *o, bool stats)
