@@ -211,9 +211,32 @@ static void steal_from_open(struct ww_model *m, struct ww_thr *t, int64_t ns)
 	t->st = before;
 }
 
+#define SPREAD_ROWS 8192u /* so far back */
+
+/* Many short times were taken together: from each of this run's states its share. */
+static void steal_from_many(struct ww_model *m, const struct ww_thr *t, int64_t ns)
+{
+	const struct ww_state_cols *s = &m->f->state;
+	uint32_t end = s->n, first = end > SPREAD_ROWS ? end - SPREAD_ROWS : 0;
+	int64_t total = 0;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = first; i < end; i++) {
+			int64_t dur = s->dur_ns[i];
+			if (s->thread[i] != t->index || s->start_ts_ns[i] < m->cpu->run_start || !ww_thr_runs(s->state[i]) ||
+			    dur < ns / 1024)
+				continue;
+			int64_t part = pass ? (int64_t)((double)dur * ((double)ns / (double)total)) : 0;
+			if (!pass)
+				total += dur;
+			else if (total <= ns || part > 0)
+				steal_from_row(m, i, total <= ns ? dur : part);
+		}
+}
+
 /* The kernel sees at a tick or a switch how much the hypervisor took since it last looked. It lies before now, and
- * no event came meanwhile: so in the latest of this run's states that is long enough; in the longest one when it
- * was taken bit by bit. */
+ * no event came meanwhile: so in the latest of this run's states that is long enough; where none is, it was taken
+ * bit by bit. */
 void ww_on_own_stolen(struct ww_model *m, const struct ww_event *ev)
 {
 	struct ww_thr *t = ww_thr_current(m);
@@ -235,6 +258,8 @@ void ww_on_own_stolen(struct ww_model *m, const struct ww_event *ev)
 			return;
 		}
 	}
-	if (t->long_row != WW_NONE && ww_thr_runs(s->state[t->long_row]))
+	if (t->long_row != WW_NONE && ww_thr_runs(s->state[t->long_row]) && s->dur_ns[t->long_row] >= ns)
 		steal_from_row(m, t->long_row, ns);
+	else
+		steal_from_many(m, t, ns);
 }

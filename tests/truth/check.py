@@ -96,6 +96,12 @@ class Scenario:
     def wait(self, w, rep, raw):
         known = w['known'] - raw.dispatch(w['tid'], w['start'], w['end'])
         known -= raw.stolen_ns(w['tid'], w['start'], w['end'])
+        if raw.stayed(w['tid'], w['start'], w['end']):
+            # What it waited for was there before it could leave the CPU; time that was taken from the CPU meanwhile
+            # looks like waiting to the program.
+            if any(overlap(w['start'], w['end'], r['t0'], r['t1']) > 1000 for r in rep.waits):
+                self.fail('said blocked while it had the CPU')
+            return
         if known < 20000:
             return
         causes, kinds = w['cause'].split('|'), [k for k in w['kind'].split('|') if k]
@@ -152,7 +158,7 @@ class Scenario:
         if 'blocked' in c['state']:
             known -= raw.dispatch(c['who'], c['start'], c['end']) + raw.stolen_ns(c['who'], c['start'], c['end'])
         known = max(0, known - raw.dark_ns(c['who'], c['start'], c['end']))
-        known = int(known * covered / max(1, c['end'] - c['start']))
+        known = max(0, known - (c['end'] - c['start'] - covered))    # all of the rest may be what was not waited for
         states, causes = c['state'].split('|'), c['cause'].split('|') if c['cause'] else None
         right = wrong = unknown = 0
         for l in flatten([x for w in waits for x in w.get('chain') or []]):
@@ -338,7 +344,7 @@ class Raw:
             return
         p = subprocess.run('"%s" --clock-seconds "%s" 2>/dev/null | grep -E "%s"' % (bt, trace, self.EVENTS),
                            shell=True, stdout=subprocess.PIPE, timeout=120)
-        waking, ready, on, clocked = {}, {}, {}, {}
+        waking, ready, on, clocked, taken = {}, {}, {}, {}, {}
         lines = p.stdout.decode(errors='replace').splitlines()
         ticks = tick_timers(lines)
         for line in lines:
@@ -352,7 +358,8 @@ class Raw:
                     self.ready.setdefault(int(f['next_tid']), []).append((t, ts, f['cpu_id']))
                     t = t if state not in (0, 256) else max(t, clocked.get(f['cpu_id'], 0))
                     self.bills.setdefault(int(f['next_tid']), []).append(
-                        (t, ts if state in (0, 256) else min(ts, t + BILLED_NS)))
+                        (t, ts if state in (0, 256) else min(ts, t + BILLED_NS + sum(
+                            ns for at, ns in taken.get(f['cpu_id'], []) if t <= at <= ts))))
                 begun, who = on.get(f['cpu_id'], (0, int(f['prev_tid'])))
                 if who != int(f['prev_tid']) and begun:
                     self.missing += who not in HIDDEN
@@ -369,6 +376,7 @@ class Raw:
                 if t is not None:
                     self.gaps.setdefault(int(f['tid']), []).append((t, ts))
             elif 'whywait_stolen:' in line:
+                taken.setdefault(f['cpu_id'], []).append((ts, int(f['ns'])))
                 if f['cpu_id'] in on:
                     self.stolen.setdefault(on[f['cpu_id']][1], []).append((ts, int(f['ns'])))
             elif 'expire_entry:' in line:
@@ -379,6 +387,10 @@ class Raw:
 
     def dark_ns(self, tid, start, end):
         return sum(overlap(start, end, a, b) for a, b in self.dark.get(tid, []))
+
+    def stayed(self, tid, start, end):
+        """It was on a CPU all the time."""
+        return self.seen and not any(start <= s[0] <= end for s in self.switches.get(tid, []))
 
     def stolen_ns(self, tid, start, end):
         return sum(ns for ts, ns in self.stolen.get(tid, []) if start < ts <= end)

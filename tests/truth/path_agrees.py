@@ -112,11 +112,14 @@ def against_program(lines, paths, offset, raw):
         if l['t'] == 'wait' and l['waker'] or causes & THREAD_CAUSES or states == {'blocked'} and not causes:
             continue
         known = l['known'] - raw.dispatch(who, l['start'], l['end']) - raw.billed(who, l['start'], l['end'])
+        known -= raw.stolen_ns(who, l['start'], l['end'])
+        if states == {'blocked'} and raw.stayed(who, l['start'], l['end']):
+            continue    # see check.py
         start, end = l['start'] + offset, l['end'] + offset
         at = [s for s in paths[l['tid']]['segments'] if s['start_ns'] < end and s['start_ns'] + s['dur_ns'] > start]
         span = lambda s: min(end, s['start_ns'] + s['dur_ns']) - max(start, s['start_ns'])
         if l['t'] == 'chain':   # of what it did, the part during which the other waited
-            known = known * sum(span(s) for s in at if s['depth']) // (end - start)
+            known -= (end - start) - sum(span(s) for s in at if s['depth'])
         # The disk may have been waited for by a helper (a journal, a worker), which then ran.
         storage = causes & {'disk', 'fault', 'reclaim'}
         right = sum(span(s) for s in at if s['tid'] == who and (s['kind'] in causes or s['kind'] in states) or

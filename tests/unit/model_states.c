@@ -419,12 +419,21 @@ static void test_stolen(void)
 	fake_event(k, 1010, 0, "whywait_stolen", "ns=5000"); /* more than 20 has run */
 	fake_event(k, 1100, 0, "sched_switch", SW(20, 0, 256));
 	fake_event(k, 1200, 0, "whywait_stolen", "ns=50"); /* nobody's */
+	fake_event(k, 2000, 0, "sched_switch", SW(0, 30, 0));
+	for (int i = 0; i < 20; i++) { /* 20 calls of 10, 20 times 10 between them */
+		fake_event(k, 2010 + 20 * i, 0, "syscall_entry_getpid", "");
+		fake_event(k, 2020 + 20 * i, 0, "syscall_exit_getpid", "ret=30");
+	}
+	fake_event(k, 2410, 0, "whywait_stolen", "ns=100"); /* bit by bit */
+	fake_event(k, 2410, 0, "sched_switch", SW(30, 0, 256));
 	run(k, NULL, &f);
 	ok(contiguous(&f), "states are contiguous");
 	is_i64(time_in(&f, 10, WW_ST_STOLEN), 340, "what was taken");
 	is_str(nth(&f, 10, 1), "running//-/-1", "before; user or kernel is not known yet");
 	is_str(nth(&f, 10, 2), "stolen//-/-1", "just before the tick that saw it");
 	is_i64(time_in(&f, 10, WW_ST_INTERRUPTED), 10, "the tick itself");
+	int64_t bits = time_in(&f, 30, WW_ST_STOLEN);
+	ok(bits > 75 && bits <= 100, "what was taken in bits is taken from many states: %d", (int)bits);
 	is_i64(time_in(&f, 20, WW_ST_STOLEN), 0, "never from who had not run so long");
 	ww_facts_release(&f);
 	fake_free(k);
