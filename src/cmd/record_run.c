@@ -123,8 +123,8 @@ static void summary(struct ww_record_run *r, struct ww_session *s, uint64_t dur_
 		ww_dur_format((int64_t)dur_ns, dur, sizeof(dur)), st.events,
 		ww_bytes_format(st.bytes, bytes, sizeof(bytes)), r->session.outdir);
 	if (st.lost + st.misses)
-		fprintf(stderr, "events LOST: %" PRIu64 " (%" PRIu64 " no room in the ring, %" PRIu64 " skipped by the kernel)\n",
-			st.lost + st.misses, st.lost, st.misses);
+		fprintf(stderr, "events LOST: %" PRIu64 " (%" PRIu64 " no room in the ring, %" PRIu64 " skipped by the kernel%s%s)\n",
+			st.lost + st.misses, st.lost, st.misses, st.misses ? ": " : "", st.missed);
 	else
 		fputs("no event lost\n", stderr);
 }

@@ -29,14 +29,19 @@ static uint64_t misses_read(struct ww_recorder *rec)
 {
 	struct bpf_program *p;
 	uint64_t sum = 0;
+	size_t at = 0;
 
 	bpf_object__for_each_program(p, rec->skel->obj) {
 		struct bpf_prog_info info = {0};
 		uint32_t len = sizeof(info);
 		int fd = bpf_program__fd(p);
 
-		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &len))
-			sum += info.recursion_misses;
+		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len) || !info.recursion_misses)
+			continue;
+		sum += info.recursion_misses;
+		if (at < sizeof(rec->missed))
+			at += (size_t)snprintf(rec->missed + at, sizeof(rec->missed) - at, "%s%s %" PRIu64, at ? ", " : "",
+					       bpf_program__name(p), (uint64_t)info.recursion_misses);
 	}
 	return sum;
 }
@@ -265,6 +270,7 @@ int ww_recorder_snapshot(struct ww_recorder *rec, const char *outdir, struct ww_
 	if (!rec->opts.flight_bytes)
 		return ww_err_set(err, WW_EUSAGE, NULL, WW_ERR_NO_OFFSET, "not in flight mode");
 	snprintf(s->outdir, sizeof(s->outdir), "%s", outdir);
+	ww_ring_set_mark(s);
 	__atomic_store_n(&rec->skel->bss->ww_frozen, 1, __ATOMIC_SEQ_CST);
 	settle();
 	for (uint32_t i = 0; i < s->ncpu; i++)
@@ -282,7 +288,7 @@ void ww_recorder_stats(struct ww_recorder *rec, struct ww_recorder_stats *ret)
 
 	*ret = (struct ww_recorder_stats){
 		.events = s->events, .bytes = s->bytes, .packets = s->packets, .cpus = s->ncpu,
-		.misses = misses_read(rec), .lost_per_cpu = rec->lost_per_cpu,
+		.misses = misses_read(rec), .missed = rec->missed, .lost_per_cpu = rec->lost_per_cpu,
 	};
 	for (uint32_t i = 0; i < s->ncpu; i++) {
 		rec->lost_per_cpu[i] = ww_ring_lost(s, i);

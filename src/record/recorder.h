@@ -39,6 +39,7 @@ struct ww_recorder_stats {
 	uint64_t packets;
 	uint64_t lost;     /* rings full or contended, all CPUs */
 	uint64_t misses;   /* programs that the kernel skipped because they were active on the CPU */
+	const char *missed; /* which: "ww_sched_waking 2, ww_timer_start 1"; the recorder's, valid until close */
 	uint32_t cpus;
 	const uint64_t *lost_per_cpu; /* [cpus], the recorder's, valid until close */
 };

@@ -133,6 +133,8 @@ int main(int argc, char **argv)
 	ww_recorder_stats(rec, &st);
 	fprintf(stderr, "events %" PRIu64 " bytes %" PRIu64 " packets %" PRIu64 " lost %" PRIu64 " misses %" PRIu64
 		"\n", st.events, st.bytes, st.packets, st.lost, st.misses);
+	if (st.misses)
+		fprintf(stderr, "missed: %s\n", st.missed);
 	if (r || err.code)
 		die(&err);
 	ww_recorder_close(rec);
