@@ -1,7 +1,7 @@
 #!/bin/bash
-# stress.sh - stress-ng's scheduler, IPC and system call stressors under recording for a few seconds
-# (WW_STRESS_S): nothing crashes, what was lost is said, the trace is sound, and nothing of ours is left in
-# the kernel. TAP.
+# stress.sh - stress-ng's scheduler, IPC and system call stressors under recording for a few seconds (WW_STRESS_S;
+# WW_STRESS_CLASS=scheduler,os: all stressors of these classes at once): nothing crashes, what was lost is said,
+# the trace is sound, and nothing of ours is left in the kernel. TAP.
 W=${WHYWAIT:-$(dirname "$0")/../../build/whywait}
 secs=${WW_STRESS_S:-6}
 command -v stress-ng >/dev/null || { echo "stress-ng is not installed"; exit 77; }
@@ -25,6 +25,7 @@ marks0=$(marks)
 stressors="--switch 1 --futex 1 --pipe 1 --sem 1 --sem-sysv 1 --mq 1 --msg 1 --fork 1 --vfork 1 --clone 1
 	--epoll 1 --eventfd 1 --timerfd 1 --yield 1 --sigq 1 --poll 1 --sock 1 --udp 1 --schedpolicy 1
 	--affinity 1 --nice 1 --sysinfo 1 --enosys 1 --dentry 1 --hdd 1 --hdd-bytes 16m --mmapfork 1 --exec 1 --kill 1"
+[ -z "$WW_STRESS_CLASS" ] || stressors="--class $WW_STRESS_CLASS --all 1"
 timeout -k 5 $((secs * 6 + 60)) "$W" record -q -o "$dir/t" -- \
 	stress-ng $stressors --timeout "$secs" --temp-path "$dir" --quiet >"$dir/out" 2>"$dir/err" </dev/null
 rc=$?
@@ -34,11 +35,11 @@ ok $? "recording stress-ng for $secs s ends with 0 or, when events were lost, 3:
 ok $? "a loss is said in words"
 [ -f "$dir/t/metadata" ]
 ok $? "there is a trace: $(du -sh "$dir/t" 2>/dev/null | cut -f1)"
-timeout 200 "$W" check -q "$dir/t" >"$dir/check" 2>&1
+timeout $((200 + 10 * secs)) "$W" check -q "$dir/t" >"$dir/check" 2>&1
 crc=$?
 [ $crc = 0 ] || [ $crc = 3 -a $rc = 3 ]
 ok $? "whywait check finds it sound (exit $crc): $(tail -n1 "$dir/check" | cut -c1-120)"
-timeout 200 "$W" report -q "$dir/t" >"$dir/report" 2>&1
+timeout $((200 + 10 * secs)) "$W" report -q "$dir/t" >"$dir/report" 2>&1
 rrc=$?
 [ $rrc = 0 ] || [ $rrc = 3 -a $rc = 3 ]
 ok $? "whywait report on it ends well (exit $rrc)"
