@@ -207,6 +207,12 @@ int ww_ring_set_drain(struct ww_ring_set *s, int64_t older_ns, struct ww_err *er
 	return ret;
 }
 
+void ww_ring_set_mark(struct ww_ring_set *s)
+{
+	for (uint32_t i = 0; i < s->ncpu; i++)
+		s->cpu[i].lost_before = lost_in_kernel(&s->ctl[i]);
+}
+
 int ww_ring_set_dump(struct ww_ring_set *s, struct ww_err *err)
 {
 	int ret = 0;
@@ -215,8 +221,12 @@ int ww_ring_set_dump(struct ww_ring_set *s, struct ww_err *err)
 		struct ww_ring_ctl *ctl = &s->ctl[i];
 		uint64_t pos = __atomic_load_n(&ctl->pos, __ATOMIC_ACQUIRE);
 
-		if (pos & (s->sub_bytes - 1))
-			sub_close(s, i, pos);
+		if ((pos & (s->sub_bytes - 1)) && sub_close(s, i, pos)) {
+			struct ww_sub *last = sub_at(s, i, pos >> s->sub_shift);
+
+			last->end_ts_ns = __atomic_load_n(&ctl->last_ts_ns, __ATOMIC_RELAXED);
+			last->lost = s->cpu[i].lost_before;
+		}
 		uint64_t end = __atomic_load_n(&ctl->pos, __ATOMIC_ACQUIRE) >> s->sub_shift;
 		uint64_t n = end > s->nsub ? end - s->nsub : 0;
 		for (n = WW_MAX(n, ctl->read_n); n < end; n++) {

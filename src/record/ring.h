@@ -17,6 +17,7 @@ struct ww_ring_cpu {
 	uint64_t dropped;   /* events that were taken but could not be written */
 	uint64_t discarded; /* in the last packet that was written */
 	uint64_t *events;   /* [nsub] the event count of each element after its last packet */
+	uint64_t lost_before; /* of ww_ring_set_mark */
 };
 
 struct ww_ring_set {
@@ -38,7 +39,9 @@ void ww_ring_set_release(struct ww_ring_set *s);
 /* Takes what is complete; with older_ns >= 0 also closes a sub-buffer that was begun that long ago (0: any).
  * The first error is returned, the draining goes on. */
 int ww_ring_set_drain(struct ww_ring_set *s, int64_t older_ns, struct ww_err *err);
-/* Flight mode, writers frozen: writes all that the rings still hold into the files. */
+/* Flight mode, just before the writers are frozen: what is lost from here on is after the snapshot. */
+void ww_ring_set_mark(struct ww_ring_set *s);
+/* Flight mode, marked, writers frozen: writes all that the rings still hold into the files. */
 int ww_ring_set_dump(struct ww_ring_set *s, struct ww_err *err);
 /* After the last drain: an empty packet for each CPU whose last one does not show all losses. */
 int ww_ring_set_finish(struct ww_ring_set *s, struct ww_err *err);
