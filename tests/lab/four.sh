@@ -1,9 +1,9 @@
 #!/bin/bash
-# four.sh - runs inside the virtual machine: LTTng, perf, trace-cmd and whywait record one run of whywait-demo at
-# once. The working directory gets lttng/, perf.data, trace.dat, whywait/, as tests/oracle/four_recorders.py reads
+# four.sh [two] - runs inside the virtual machine: LTTng, perf, trace-cmd and whywait (two: LTTng and whywait) record
+# one run of whywait-demo at once. The working directory gets lttng/, perf.data, trace.dat, whywait/, as tests/oracle/four_recorders.py reads
 # them. /lab: whywait, whywait-demo, lttng.tar, four_recorders.py and what it imports.
 set -u
-here=$PWD tmp=/tmp/four
+tmp=/tmp/four
 tar -C / -xf /lab/lttng.tar && depmod -a || exit 1
 mkdir -p $tmp
 export LTTNG_HOME=/tmp/lttng-home
@@ -19,15 +19,19 @@ lttng create four --output=$tmp/session > lttng.log || exit 1
 	lttng enable-event -k -c c0 --syscall --all
 	lttng start
 } >> lttng.log 2>&1
-python3 - <<'EOP' > record.log 2>&1
+if [ "${1:-}" = two ]; then
+	/lab/whywait record -q -o $tmp/whywait -- /lab/whywait-demo > record.log 2>&1
+else
+	python3 - <<'EOP' > record.log 2>&1
 import sys
 sys.path.insert(0, '/lab')
 import four_recorders
-p = four_recorders.record('/tmp/four', '/lab/whywait', ['/lab/whywait-demo'])
-print(p.returncode, p.stdout)
+print(four_recorders.record('/tmp/four', '/lab/whywait', ['/lab/whywait-demo']))
 EOP
+fi
 { lttng stop; lttng destroy; } >> lttng.log 2>&1
 cp -r $tmp/session/kernel lttng
-cp -r $tmp/perf.data $tmp/trace.dat $tmp/whywait .
+cp -r $tmp/whywait .
+[ "${1:-}" = two ] || cp $tmp/perf.data $tmp/trace.dat .
 chmod -R a+rX .
-[ -s lttng/metadata ] && [ -s whywait/metadata ] && [ -s perf.data ] && [ -s trace.dat ]
+[ -s lttng/metadata ] && [ -s whywait/metadata ]

@@ -88,6 +88,8 @@ with tempfile.TemporaryDirectory(dir='/var/tmp') as tmp:
     makers['attached, -p'] = lambda: attached(tmp)
     makers['the flight recorder'] = lambda: flight(tmp)
     for name, make in makers.items():
+        if os.environ.get('WW_ONLY', name) != name:
+            continue
         try:
             judge(name, make())
         except Exception as e:
