@@ -263,7 +263,10 @@ static void run(struct ww_matcher *m, struct ww_match_job *job)
 		job->r = r;
 		job->s = &m->stream.v[c.stream];
 		job->shift = c.shift;
-		if (fl->proto == WW_PROTO_TCP)
+		job->tcp = fl->proto == WW_PROTO_TCP;
+		if (job->time && !(job->known >> r->host & job->known >> job->s->host & 1))
+			continue;
+		if (job->tcp)
 			ww_match_tcp(job);
 		else
 			ww_match_udp(job);
@@ -301,9 +304,10 @@ void ww_matcher_run(struct ww_matcher *m)
 	count_pairs(m);
 }
 
-void ww_matcher_refine(struct ww_matcher *m, int64_t (*time)(void *ctx, uint32_t host, int64_t ts_ns), void *ctx)
+void ww_matcher_refine(struct ww_matcher *m, int64_t (*time)(void *ctx, uint32_t host, int64_t ts_ns), void *ctx,
+		       uint64_t known)
 {
-	struct ww_match_job job = {.time = time, .ctx = ctx};
+	struct ww_match_job job = {.time = time, .ctx = ctx, .known = known};
 
 	run(m, &job);
 	count_pairs(m);

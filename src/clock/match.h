@@ -3,7 +3,7 @@
  *   struct ww_matcher *m = ww_matcher_new();
  *   for each host: ww_matcher_add(m, facts, &err);      facts are not needed afterwards
  *   ww_matcher_run(m);                                  ... m->host[h].partner[p] ...
- *   ww_matcher_refine(m, corrected_time, ctx);          once the clocks are known
+ *   ww_matcher_refine(m, corrected_time, ctx, hosts);   once the clocks are known
  *   ww_matcher_free(m);
  *
  * A direction of a connection (addresses, ports, protocol) seen on one host between two SYNs is a stream;
@@ -14,7 +14,7 @@
  *      waits for the clocks. Where segmentation or merging (GSO, GRO) changed the boundaries, by bytes: what
  *      arrived cannot be before the first transmission of its last byte.
  * UDP  by length, IP id and checksum, which must be there once on either side; when a network card filled the
- *      checksum in, by length and IP id. Datagrams that differ in none of them are left alone.
+ *      checksum in, by length and IP id. Datagrams that differ in none of them wait for the clocks, too.
  *
  * Packets that both ends of one host saw (facts' packet.match) and loopback addresses are not matched again.
  * Sequence numbers are unwrapped, so a stream may be longer than 4 GiB.
@@ -79,8 +79,10 @@ void ww_matcher_free(struct ww_matcher *m);
 /* Takes what it needs of the next host's packets. error -WW_ELIMIT too many hosts or packets */
 int ww_matcher_add(struct ww_matcher *m, const struct ww_facts *f, struct ww_err *err);
 void ww_matcher_run(struct ww_matcher *m);
-/* Gives repeated packets the transmission that arrived: the last one before the arrival. `time` corrects. */
-void ww_matcher_refine(struct ww_matcher *m, int64_t (*time)(void *ctx, uint32_t host, int64_t ts_ns), void *ctx);
+/* Gives repeated packets the transmission that arrived: the last one before the arrival. `time` corrects;
+ * known has a bit for each host that it can correct. */
+void ww_matcher_refine(struct ww_matcher *m, int64_t (*time)(void *ctx, uint32_t host, int64_t ts_ns), void *ctx,
+		       uint64_t known);
 static inline bool ww_match_is_sent(const struct ww_match_host *h, uint32_t i)
 {
 	return h->sent[i / 64] >> (i % 64) & 1;

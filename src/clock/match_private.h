@@ -37,6 +37,8 @@ struct ww_match_job {
 	int64_t shift; /* added to r's sequence numbers they are s's */
 	int64_t (*time)(void *ctx, uint32_t host, int64_t ts_ns); /* NULL: the clocks are not known */
 	void *ctx;
+	uint64_t known; /* bits: hosts whose time is */
+	bool tcp;
 	WW_VEC(struct ww_match_sent) sent;    /* each packet of s */
 	WW_VEC(struct ww_match_span) spans;   /* s's bytes by their first transmission, rising */
 	WW_VEC(uint32_t) table;               /* hash -> index + 1 in `sent`, of a key's first packet */

@@ -210,7 +210,7 @@ static void pair_refined(struct ww_match_job *j, struct ww_match_sent *first, ui
 		first->used = k;
 		first->cursor = next;
 		pair(j, sent_at(j, k), i);
-	} else if (!is_bare(b->shape[i])) {
+	} else if (j->tcp && !is_bare(b->shape[i])) {
 		/* A copy that the network made, or a violation, which must be seen. */
 		pair(j, sent_at(j, first->used != WW_NONE ? first->used : (uint32_t)(first - j->sent.v)), i);
 	}
@@ -266,11 +266,11 @@ static struct key udp_key(const struct ww_match_host *h, uint32_t i, bool with_c
 	return (struct key){with_checksum ? h->seq[i] : h->seq[i] >> 16, 0, h->shape[i]};
 }
 
-/* The keys that were sent once and arrived once; how many. */
-static uint32_t unique_keys(struct ww_match_job *j, bool with_checksum)
+/* Fills the table; how many arrivals it has a key for. *ret_unique: keys that were sent once and arrived once. */
+static uint32_t count_keys(struct ww_match_job *j, bool with_checksum, uint32_t *ret_unique)
 {
 	const struct ww_match_host *a = sender(j), *b = receiver(j);
-	uint32_t n = 0;
+	uint32_t found = 0, unique = 0;
 
 	begin(j);
 	for (uint32_t k = 0; k < j->s->n; k++) {
@@ -282,34 +282,50 @@ static uint32_t unique_keys(struct ww_match_job *j, bool with_checksum)
 		struct ww_match_sent *first = find(j, &key);
 		if (!first)
 			continue;
+		found++;
 		first->narrived++;
-		n += first->nsent == 1 && first->narrived == 1;
-		n -= first->nsent == 1 && first->narrived == 2;
+		unique += first->nsent == 1 && first->narrived == 1;
+		unique -= first->nsent == 1 && first->narrived == 2;
 	}
-	return n;
+	*ret_unique = unique;
+	return found;
+}
+
+/* Checksums that a network card fills in are others at the two ends; then without them. */
+static bool choose_keys(struct ww_match_job *j, uint32_t *ret_unique)
+{
+	uint32_t with = count_keys(j, true, ret_unique);
+
+	if (with * 2 >= j->r->n)
+		return true;
+	if (count_keys(j, false, ret_unique) > with * 2)
+		return false;
+	count_keys(j, true, ret_unique);
+	return true;
 }
 
 /* Without an IP id equal datagrams may have equal checksums (or none, or the card's part of one): then most
- * of the stream must be told apart before one of it is believed. */
+ * of the stream must be told apart before one of it is believed. What is not told apart waits for the clocks. */
 void ww_match_udp(struct ww_match_job *j)
 {
-	const struct ww_match_host *b = receiver(j);
-	bool with_checksum = true;
+	struct ww_match_host *b = receiver(j);
+	uint32_t unique;
+	const bool with_checksum = choose_keys(j, &unique), distinct = (uint64_t)unique * 2 >= WW_MIN(j->s->n, j->r->n);
 
-	if (j->time)
-		return;
-	uint32_t n = unique_keys(j, true);
-	if (!n) {
-		with_checksum = false;
-		n = unique_keys(j, false);
-	}
-	const bool distinct = (uint64_t)n * 2 >= WW_MIN(j->s->n, j->r->n);
-	for (uint32_t k = 0; k < j->r->n && n; k++) {
+	for (uint32_t k = 0; k < j->r->n; k++) {
 		uint32_t i = received_at(j, k);
 		struct key key = udp_key(b, i, with_checksum);
 		struct ww_match_sent *first = find(j, &key);
 		bool id = b->seq[i] >> 16, known = id || (with_checksum && b->seq[i] && distinct);
-		if (first && first->nsent == 1 && first->narrived == 1 && known)
+		if (!first)
+			continue;
+		bool repeats = first->nsent > 1 || first->narrived > 1;
+		j->r->repeats |= repeats || !known;
+		if (j->time && (repeats || !known)) {
+			b->partner[i] = WW_NONE;
+			pair_refined(j, first, i);
+		} else if (!j->time && !repeats && known) {
 			pair(j, sent_at(j, (uint32_t)(first - j->sent.v)), i);
+		}
 	}
 }

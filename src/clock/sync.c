@@ -488,6 +488,7 @@ int ww_sync_solve(struct ww_sync *s, struct ww_arena *mem, const struct ww_set_o
 {
 	const uint32_t n = (uint32_t)s->clk.n;
 	struct ww_set set = {.nhosts = n};
+	uint64_t known = 0;
 
 	WW_ASSERT(!s->pairs);
 	s->pairs = ww_xcalloc((size_t)n * n, sizeof(*s->pairs));
@@ -511,10 +512,11 @@ int ww_sync_solve(struct ww_sync *s, struct ww_arena *mem, const struct ww_set_o
 	set.unreached = WW_ARENA_ARRAY(mem, uint32_t, n);
 	for (uint32_t h = 0; h < n; h++) {
 		set.corrections[h] = correction_of(s, h, set.reference);
+		known |= (uint64_t)s->clk.v[h].reached << h;
 		if (!s->clk.v[h].reached)
 			set.unreached[set.nunreached++] = h;
 	}
-	ww_matcher_refine(s->m, corrected, &set);
+	ww_matcher_refine(s->m, corrected, &set, known);
 	count_violations(s, &set);
 	put_pairs(s, &set, mem);
 	*ret = set;

@@ -204,7 +204,7 @@ static void test_random(void)
 		ww_matcher_run(m);
 		data_bad += check_data(&w, m);
 		ack_bad += check_acks(&w, m, false);
-		ww_matcher_refine(m, real_time, &w);
+		ww_matcher_refine(m, real_time, &w, UINT64_MAX);
 		refined_bad += check_acks(&w, m, true);
 		ww_matcher_free(m);
 		release(&w);
@@ -230,7 +230,7 @@ static void test_retransmission(void)
 	ww_matcher_add(m, &w.h[B].facts, NULL);
 	ww_matcher_run(m);
 	ok(m->host.v[B].partner[0] == 0 && m->count[A * WW_MATCH_MAX_HOSTS + B].matched == 1, "before: the first copy");
-	ww_matcher_refine(m, real_time, &w);
+	ww_matcher_refine(m, real_time, &w, UINT64_MAX);
 	ok(m->host.v[B].partner[0] == 1 && m->host.v[A].partner[0] == WW_NONE && m->host.v[A].partner[1] == 2,
 	   "after: the second, and the first has no other end");
 	ok(m->count[A * WW_MATCH_MAX_HOSTS + B].unmatched == 1, "and is counted");
@@ -276,7 +276,12 @@ static void udp(struct net_host *h, uint32_t id, uint32_t check, uint32_t len, i
 		net_add(&h[B], &p, t + 100, false, 0);
 }
 
-static uint32_t udp_matched(struct net_host *h)
+static int64_t same_time(void *ctx, uint32_t host, int64_t ts_ns)
+{
+	return ts_ns;
+}
+
+static uint32_t udp_matched(struct net_host *h, bool clocks)
 {
 	struct ww_matcher *m = ww_matcher_new();
 	uint32_t n = 0;
@@ -286,6 +291,8 @@ static uint32_t udp_matched(struct net_host *h)
 	ww_matcher_add(m, &h[A].facts, NULL);
 	ww_matcher_add(m, &h[B].facts, NULL);
 	ww_matcher_run(m);
+	if (clocks)
+		ww_matcher_refine(m, same_time, NULL, 3);
 	for (uint32_t i = 0; i < m->host.v[B].n; i++) {
 		uint32_t p = m->host.v[B].partner[i];
 		n += p != WW_NONE;
@@ -311,21 +318,25 @@ static void test_udp(void)
 	udp_hosts(h);
 	for (uint32_t i = 0; i < 20; i++)
 		udp(h, 100 + i, 0xabcd, 10, i * 1000, i % 3);
-	is_i64(udp_matched(h), 13, "UDP by its IP id, with losses");
+	is_i64(udp_matched(h, false), 13, "UDP by its IP id, with losses");
 	udp_hosts(h);
 	for (uint32_t i = 0; i < 20; i++)
 		udp(h, 0, i * 977, 10, i * 1000, i % 3);
-	is_i64(udp_matched(h), 13, "UDP by its checksum");
+	is_i64(udp_matched(h, false), 13, "UDP by its checksum");
 	udp_hosts(h);
 	for (uint32_t i = 0; i < 20; i++)
 		udp(h, 0, 0xabcd, 10, i * 1000, i % 3);
-	is_i64(udp_matched(h), 0, "datagrams that differ in nothing are left alone");
+	is_i64(udp_matched(h, false), 0, "datagrams that differ in nothing are left alone");
+	udp_hosts(h);
+	for (uint32_t i = 0; i < 20; i++)
+		udp(h, 0, 0xabcd, 10, i * 1000, i % 3);
+	is_i64(udp_matched(h, true), 13, "until the clocks tell them apart");
 	udp_hosts(h);
 	for (uint32_t i = 0; i < 20; i++) {
 		udp(h, 50 + i, 0x1111, 10, i * 1000, true);
 		h[B].rows.v[i].seq = (50 + i) << 16 | (i * 31); /* the card filled it in */
 	}
-	is_i64(udp_matched(h), 20, "a checksum that was completed by hardware");
+	is_i64(udp_matched(h, false), 20, "a checksum that was completed by hardware");
 }
 
 /* What must not be taken for a message between hosts. */
@@ -433,7 +444,7 @@ static void test_garbage(void)
 								 ww_match_is_sent(&m->host.v[i], k);
 				}
 			struct world w = {.isn = 0};
-			ww_matcher_refine(m, real_time, &w);
+			ww_matcher_refine(m, real_time, &w, UINT64_MAX);
 		}
 		ww_matcher_free(m);
 		for (int i = 0; i < 3; i++)
