@@ -25,22 +25,46 @@ static bool is_socket(enum ww_file_kind k)
 	return k >= WW_FK_SOCK_UNIX && k <= WW_FK_SOCK_OTHER;
 }
 
+/* Sockets and pipes live in one file system each; what has no inode of its own (eventfd, epoll, ...) shares one, so
+ * the kind is part of the key. */
+static uint64_t file_key(enum ww_file_kind kind, uint32_t dev, uint64_t ino)
+{
+	uint64_t a = is_socket(kind) ? 1000 : kind == WW_FK_PIPE ? 1001 : kind >= WW_FK_EVENTFD ? 2000u + kind : 0;
+
+	return ww_hash_mix(ww_hash_mix(a, a ? 0 : dev), ino);
+}
+
 uint32_t ww_file_intern(struct ww_model *m, enum ww_file_kind kind, uint32_t dev, uint64_t ino)
 {
-	bool isnew, sock = is_socket(kind);
+	bool isnew;
 
 	if ((unsigned)kind >= WW_FK_N)
 		kind = WW_FK_UNKNOWN;
-	/* Sockets and pipes live in one file system each; what has no inode of its own (eventfd,
-	 * epoll, ...) shares one, so the kind is part of the key. */
-	uint64_t a = sock ? 1000 : kind == WW_FK_PIPE ? 1001 : kind >= WW_FK_EVENTFD ? 2000 + kind : 0;
-	uint64_t key = ww_hash_mix(ww_hash_mix(a, a ? 0 : dev), ino);
-	uint64_t *i = ww_u64map_get(&m->files, key, m->f->file.n, &isnew);
+	uint64_t *i = ww_u64map_get(&m->files, file_key(kind, dev, ino), m->f->file.n, &isnew);
 	if (isnew)
 		push_file(m, kind, dev, ino, 0);
 	else if (m->f->file.kind[*i] == WW_FK_UNKNOWN || m->f->file.kind[*i] == WW_FK_SOCK_OTHER)
 		m->f->file.kind[*i] = (uint8_t)kind;
 	return (uint32_t)*i;
+}
+
+/* One of them may be cut at the front. */
+static bool one_ends_as_other(const char *a, const char *b)
+{
+	size_t na = strlen(a), nb = strlen(b);
+
+	return na < nb ? !strcmp(a, b + nb - na) : !strcmp(b, a + na - nb);
+}
+
+void ww_file_named(struct ww_model *m, enum ww_file_kind kind, uint32_t dev, uint64_t ino, uint32_t name)
+{
+	uint32_t i = ww_file_intern(m, kind, dev, ino), old = m->f->file.name[i];
+
+	kind = (enum ww_file_kind)m->f->file.kind[i];
+	if (!old)
+		m->f->file.name[i] = name;
+	else if (name && !one_ends_as_other(ww_facts_str(m->f, old), ww_facts_str(m->f, name)))
+		ww_u64map_put(&m->files, file_key(kind, dev, ino), push_file(m, kind, dev, ino, name));
 }
 
 uint32_t ww_file_new(struct ww_model *m, enum ww_file_kind kind, uint32_t name)

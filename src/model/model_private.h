@@ -265,6 +265,8 @@ enum ww_cause ww_cause_of_file(enum ww_file_kind kind);
 
 /* ---- fd.c ---- */
 uint32_t ww_file_intern(struct ww_model *m, enum ww_file_kind kind, uint32_t dev, uint64_t ino);
+/* The file has this name from now. Another one before: it was another file, whose inode number is reused. */
+void ww_file_named(struct ww_model *m, enum ww_file_kind kind, uint32_t dev, uint64_t ino, uint32_t name);
 uint32_t ww_file_new(struct ww_model *m, enum ww_file_kind kind, uint32_t name);
 uint32_t ww_file_by_name(struct ww_model *m, uint32_t name);
 uint32_t ww_fd_file(struct ww_model *m, const struct ww_thr *t, int64_t fd); /* WW_NONE unknown */

@@ -45,10 +45,7 @@ void ww_on_own_recorder(struct ww_model *m, const struct ww_event *ev)
 
 void ww_on_own_file(struct ww_model *m, const struct ww_event *ev)
 {
-	uint32_t i = ww_file_intern(m, (enum ww_file_kind)ww_v_u64(ev, 0), (uint32_t)ww_v_u64(ev, 1), ww_v_u64(ev, 2));
-
-	if (!m->f->file.name[i])
-		m->f->file.name[i] = ww_v_str(m, ev, 3);
+	ww_file_named(m, (enum ww_file_kind)ww_v_u64(ev, 0), (uint32_t)ww_v_u64(ev, 1), ww_v_u64(ev, 2), ww_v_str(m, ev, 3));
 }
 
 void ww_on_own_fd(struct ww_model *m, const struct ww_event *ev)

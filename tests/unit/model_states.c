@@ -462,8 +462,41 @@ static void test_saved_names(void)
 	fake_free(k);
 }
 
+/* An inode number comes again with another name: what was done before keeps the old one. */
+static void test_inode_reused(void)
+{
+	struct fake *k = fake_new("whywait");
+	struct ww_facts f;
+	const char *names[3] = {"", "", ""};
+	int n = 0;
+
+	contexts(k);
+	fake_event(k, 90, 0, "whywait_file", "kind=1 dev=8 ino=77 name='/tmp/old'");
+	fake_event(k, 91, 0, "whywait_fd", "pid=10 fd=3 kind=1 dev=8 ino=77");
+	fake_event(k, 92, 0, "lttng_statedump_process_state", "tid=10 pid=10 ppid=1 name='x' type=0 status=5");
+	fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 110, 0, "syscall_entry_fsync", "fd=3");
+	fake_event(k, 120, 0, "syscall_exit_fsync", "ret=0");
+	fake_event(k, 130, 0, "whywait_file", "kind=1 dev=8 ino=77 name='tmp/old'"); /* the same, cut */
+	fake_event(k, 140, 0, "whywait_file", "kind=1 dev=8 ino=77 name='/tmp/new'");
+	fake_event(k, 141, 0, "whywait_fd", "pid=10 fd=3 kind=1 dev=8 ino=77");
+	fake_event(k, 150, 0, "syscall_entry_fsync", "fd=3");
+	fake_event(k, 160, 0, "syscall_exit_fsync", "ret=0");
+	fake_event(k, 170, 0, "sched_switch", SW(10, 0, 256));
+	run(k, NULL, &f);
+	for (uint32_t i = 0; i < f.syscall.n; i++)
+		if (!strcmp(ww_facts_str(&f, f.syscall.name[i]), "fsync") && f.syscall.file[i] != WW_NONE && n < 3)
+			names[n++] = ww_facts_str(&f, f.file.name[f.syscall.file[i]]);
+	is_i64(n, 2, "two calls on files");
+	is_str(names[0], "/tmp/old", "the first on the old file");
+	is_str(names[1], "/tmp/new", "the second on the new one");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
 int main(void)
 {
+	test_inode_reused();
 	test_saved_names();
 	test_stolen();
 	test_contradiction();
