@@ -66,6 +66,8 @@ int ww_facts_seal(struct ww_facts *f, struct ww_err *err)
 		return ww_err_set(err, WW_EINTERNAL, NULL, WW_ERR_NO_OFFSET,
 				  "a fact names a thread or CPU that does not exist");
 	f->host.ncpus = ncpus;
+	ww_touch_free(f->touch);
+	f->touch = NULL;
 	ww_facts_sort_states(f);
 	ww_par_run(2, index_rows, f);
 	f->sealed = true;

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/pages.h"
 #include "base/strtab.h"
+#include "base/touch.h"
 
 /* The tokens are those of JSON and SQL; the lists grow at the end. Names: ww_*_name(). */
 enum ww_thread_state { /* struct ww_state is the row */
@@ -65,7 +66,7 @@ const char *ww_file_kind_name(enum ww_file_kind k);
 #undef WW_END
 
 /* Column arrays: struct ww_run_cols { uint32_t n, cap; uint32_t *cpu; ... }; */
-#define WW_FACT(name, doc) struct ww_##name##_cols { uint32_t n, cap;
+#define WW_FACT(name, doc) struct ww_##name##_cols { uint32_t n, cap, room; /* room: rows that there is memory for */
 #define WW_COL(fact, type, col, sql, unit, doc) type *col;
 #define WW_END(name) };
 #include "facts/facts.def"
@@ -123,6 +124,7 @@ struct ww_facts {
 #undef WW_COL
 #undef WW_END
 	struct ww_pages pages[WW_COLUMN_N]; /* where the columns are: long ones in a temporary file */
+	struct ww_touch *touch; /* makes their pages ahead; NULL until a column is long, and when sealed */
 	/* sealed: states of thread t are rows state_first[t] .. state_first[t + 1] - 1, by start;
 	 * the same for runs per CPU through run_of_cpu (row numbers, by start). */
 	uint32_t *state_first;

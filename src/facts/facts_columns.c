@@ -6,21 +6,50 @@
 #include "facts/facts_private.h"
 
 /* Doubles; long columns grow by half, for their blocks are reserved on the disk. */
-static uint32_t next_cap(uint32_t cap)
+static uint32_t next_room(uint32_t room)
 {
-	uint64_t more = cap < 1u << 20 ? cap : cap / 2;
+	uint64_t more = room < 1u << 20 ? room : room / 2;
 
-	return cap ? (uint32_t)WW_MIN(cap + more, UINT32_MAX) : 64;
+	return room ? (uint32_t)WW_MIN(room + more, UINT32_MAX) : 64;
 }
 
+/* Rows are used a window at a time, so that a thread can make the next window's pages meanwhile. */
+#define WINDOW_ROWS (1u << 17)
+
+static uint32_t next_window(uint32_t cap, uint32_t room)
+{
+	return (uint32_t)WW_MIN((uint64_t)cap + WINDOW_ROWS, room);
+}
+
+#define WW_FACT(name, doc)                                                               \
+	static void name##_enlarge(struct ww_facts *f, struct ww_##name##_cols *c)       \
+	{                                                                                \
+		WW_ASSERT(c->room < WW_NONE - 1);                                        \
+		c->room = next_room(c->room);                                            \
+		ww_touch_hold(f->touch);
+#define WW_COL(fact, type, col, sql, unit, doc) \
+		c->col = ww_pages_resize(&f->pages[WW_COLUMN_##fact##_##col], sizeof(type) * (size_t)c->room);
+#define WW_END(name) ww_touch_release(f->touch); }
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+
+/* Called when n == cap: on to the next window, whose pages were asked for a window ago. */
 #define WW_FACT(name, doc)                                 \
 	static void name##_grow(struct ww_facts *f)        \
 	{                                                  \
 		struct ww_##name##_cols *c = &f->name;     \
-		WW_ASSERT(c->cap < WW_NONE - 1);           \
-		c->cap = next_cap(c->cap);
+		if (c->cap == c->room)                     \
+			name##_enlarge(f, c);              \
+		c->cap = next_window(c->cap, c->room);     \
+		if (c->room <= WINDOW_ROWS)                \
+			return;                            \
+		if (!f->touch)                             \
+			f->touch = ww_touch_new();         \
+		const size_t ahead = next_window(c->cap, c->room) - c->cap;
 #define WW_COL(fact, type, col, sql, unit, doc) \
-	c->col = ww_pages_resize(&f->pages[WW_COLUMN_##fact##_##col], sizeof(type) * (size_t)c->cap);
+		ww_touch_ask(f->touch, c->col + c->cap, ahead * sizeof(type));
 #define WW_END(name) }
 #include "facts/facts.def"
 #undef WW_FACT
@@ -58,6 +87,8 @@ static uint32_t next_cap(uint32_t cap)
 
 void ww_facts_columns_release(struct ww_facts *f)
 {
+	ww_touch_free(f->touch);
+	f->touch = NULL;
 	for (size_t i = 0; i < WW_COLUMN_N; i++)
 		ww_pages_release(&f->pages[i]);
 }

@@ -145,7 +145,7 @@ static void move_column(void *ctx, uint32_t i)
 	if (!pick(i, &id, &size))
 		return;
 	struct ww_pages to = take_spare(m), *from = &m->f->pages[id];
-	ww_pages_resize(&to, (size_t)size * m->f->state.cap);
+	ww_pages_resize(&to, (size_t)size * m->f->state.room);
 	if (m->order)
 		gather(m, from->p, to.p, size);
 	else
