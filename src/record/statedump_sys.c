@@ -1,4 +1,4 @@
-/* statedump_sys.c - names of interrupts, block devices and network interfaces. */
+/* statedump_sys.c - CPUs, names of interrupts, block devices and network interfaces, the kernel's functions. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -115,10 +115,62 @@ static int dump_interfaces(struct ww_ctf_out *o, struct ww_err *err)
 	return rc;
 }
 
+struct cpu {
+	uint32_t id, family, model, package, core, cores;
+	char vendor[64], name[128];
+};
+
+static int write_cpu(struct ww_ctf_out *o, const struct cpu *c, struct ww_err *err)
+{
+	int rc = ww_ctf_rec_begin(o, WW_EV_LTTNG_STATEDUMP_CPU_TOPOLOGY, ww_dump_now_ns(), err);
+
+	if (rc)
+		return rc;
+	ww_ctf_rec_str(o, "x86");
+	ww_ctf_rec_u16(o, (uint16_t)c->id);
+	ww_ctf_rec_str(o, c->vendor);
+	ww_ctf_rec_u8(o, (uint8_t)c->family);
+	ww_ctf_rec_u8(o, (uint8_t)c->model);
+	ww_ctf_rec_str(o, c->name);
+	ww_ctf_rec_u16(o, (uint16_t)c->package);
+	ww_ctf_rec_u16(o, (uint16_t)c->core);
+	ww_ctf_rec_u16(o, (uint16_t)c->cores);
+	ww_ctf_rec_end(o);
+	return 0;
+}
+
+/* /proc/cpuinfo as x86 writes it, a paragraph a CPU; elsewhere its fields have other names, and LTTng has none. */
+static int dump_cpus(struct ww_ctf_out *o, struct ww_err *err)
+{
+	FILE *f = fopen("/proc/cpuinfo", "re");
+	struct cpu c = {0};
+	char line[4096];
+	int rc = 0;
+
+	while (f && !rc && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = 0;
+		if (sscanf(line, "processor : %u", &c.id) == 1 || sscanf(line, "cpu family : %u", &c.family) == 1 ||
+		    sscanf(line, "model : %u", &c.model) == 1 || sscanf(line, "physical id : %u", &c.package) == 1 ||
+		    sscanf(line, "core id : %u", &c.core) == 1 || sscanf(line, "cpu cores : %u", &c.cores) == 1 ||
+		    sscanf(line, "vendor_id : %63[^\n]", c.vendor) == 1 ||
+		    sscanf(line, "model name : %127[^\n]", c.name) == 1)
+			continue;
+		if (!line[0] && c.vendor[0]) { /* the end of a paragraph */
+			rc = write_cpu(o, &c, err);
+			c = (struct cpu){0};
+		}
+	}
+	if (f)
+		fclose(f);
+	return rc;
+}
+
 int ww_dump_devices_write(struct ww_ctf_out *o, struct ww_err *err)
 {
 	int rc = dump_irqs(o, err);
 
+	if (!rc)
+		rc = dump_cpus(o, err);
 	if (!rc)
 		rc = dump_disks(o, err);
 	return rc ? rc : dump_interfaces(o, err);
