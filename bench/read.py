@@ -2,11 +2,11 @@
 """How fast traces are read, each beside the peer that reads the same file: whole processes, warm cache, the two
 in turn, medians of wall time and of CPU time (user + system), and the median of the pairs' ratios.
 
-usage: read.py WHYWAIT DIR [--rounds N] [--ctf SMALL_LTTNG_TRACE]
+usage: read.py WHYWAIT DIR [--rounds N] [--ctf SMALL_LTTNG_TRACE] [--tracedat SMALL] [--only NAME]
 
 What is not in DIR yet is made: whywait.ctf, trace.dat and perf.data are recorded here (root) while a loop of
 system calls and two processes on a pipe run; lttng.ctf is SMALL_LTTNG_TRACE repeated until it has three million
-events. `info` counts events by name; `report` is the whole model with its facts, and the report made of them.
+events, and so may trace.dat be made of a small uncompressed one. --only: one file of DIR. `info` counts events by name; `report` is the whole model with its facts, and the report made of them.
 Below each: the file's size over the time, and what reading the bytes alone takes (cat)."""
 import argparse, os, shutil, statistics, subprocess, sys, time
 
@@ -61,6 +61,9 @@ def make(args):
         subprocess.run([sys.executable, HERE + '/ctf-grow.py', w, args.ctf, d + '/lttng.ctf', str(3000000 // events + 1)],
                        check=True)
     events = ['sched', 'raw_syscalls', 'irq']
+    if args.tracedat and not os.path.exists(d + '/trace.dat'):
+        subprocess.run([sys.executable, HERE + '/../tests/tools/tracedat-grow.py', args.tracedat, d + '/trace.dat', '200'],
+                       check=True)
     if shutil.which('trace-cmd') and not os.path.exists(d + '/trace.dat'):
         subprocess.run(['trace-cmd', 'record', '-q', '-b', '100000', '-o', d + '/trace.dat'] +
                        [x for e in events for x in ('-e', e)] + loop, **quiet)
@@ -75,20 +78,22 @@ def main():
     p.add_argument('dir')
     p.add_argument('--rounds', type=int, default=5)
     p.add_argument('--ctf')
+    p.add_argument('--tracedat')
+    p.add_argument('--only')
     args = p.parse_args()
     w, d = os.path.abspath(args.whywait), args.dir
     make(args)
     one = dict(os.environ, WHYWAIT_THREADS='1')
     for name in ('lttng.ctf', 'whywait.ctf'):
         t = os.path.join(d, name)
-        if os.path.isdir(t) and shutil.which('babeltrace2'):
+        if os.path.isdir(t) and shutil.which('babeltrace2') and args.only in (None, name):
             peer = ['babeltrace2', t, '-c', 'sink.utils.dummy']
             rate(t, compare(name + ' info, one thread', [w, 'info', t], peer, args.rounds, one))
             compare(name + ' report', [w, 'report', '-q', t], peer, args.rounds)
             compare(name + ' report, one thread', [w, 'report', '-q', t], peer, args.rounds, one)
     for name, peer in (('trace.dat', ['trace-cmd', 'report', '-i']), ('perf.data', ['perf', 'script', '-i'])):
         t = os.path.join(d, name)
-        if os.path.exists(t) and shutil.which(peer[0]):
+        if os.path.exists(t) and shutil.which(peer[0]) and args.only in (None, name):
             rate(t, compare(name + ' report', [w, 'report', '-q', t], peer + [t], args.rounds))
             compare(name + ' info', [w, 'info', t], peer + [t], args.rounds)
 
