@@ -86,10 +86,9 @@ static void choose_lines(struct ww_text *t, const struct ww_path *p, const struc
 			}
 }
 
-static struct line *line_of(struct lines *l, const struct ww_segment *s, uint32_t *last)
+static struct line *find_line(struct lines *l, const struct ww_segment *s)
 {
-	for (uint32_t k = 0; k < l->n; k++) {
-		uint32_t i = (*last + k) % l->n;
+	for (uint32_t i = 0; i < l->n; i++) {
 		const struct line *at = &l->v[i];
 
 		if (at->host != s->host || at->thread != s->thread)
@@ -97,7 +96,6 @@ static struct line *line_of(struct lines *l, const struct ww_segment *s, uint32_
 		if (s->thread == WW_NONE && strcmp(at->name, s->thing == WW_WK_PACKET ? "network" :
 							     s->thing == WW_WK_TIMER ? "timer" : "unknown"))
 			continue;
-		*last = i;
 		return &l->v[i];
 	}
 	return &l->v[LINES];
@@ -167,11 +165,16 @@ void ww_path_bars(struct ww_text *t, const struct ww_path *p, const struct ww_pa
 {
 	struct lines *l = ww_xcalloc(1, sizeof(*l));
 	struct axis x = make_axis(p);
-	uint32_t last = 0;
+	struct line *at = NULL;
 
 	choose_lines(t, p, sum, l);
-	for (uint32_t i = 0; i < p->nsegments; i++)
-		add_segment(p, &x, line_of(l, &p->segments[i], &last), &p->segments[i]);
+	for (uint32_t i = 0; i < p->nsegments; i++) {
+		const struct ww_segment *s = &p->segments[i];
+
+		if (!at || s->thread == WW_NONE || s->thread != s[-1].thread || s->host != s[-1].host)
+			at = find_line(l, s);
+		add_segment(p, &x, at, s);
+	}
 	fprintf(t->out, "\n%sWhere the path was%s\n", ww_paint_on(t, WW_P_BOLD), ww_paint_off(t, WW_P_BOLD));
 	fprintf(t->out, "        time   share   # running  = ready  D disk  T timer  N network  w other wait  ? unknown\n");
 	for (uint32_t i = 0; i < l->n; i++) {

@@ -70,11 +70,24 @@ static struct steps make_steps(const struct ww_path *p)
 	return st;
 }
 
-static int longest_first(const void *a, const void *b)
+/* The length of the `most` longest steps' shortest: they are few, so they are kept sorted, and most steps are
+ * shorter than all of them. */
+static int64_t shortest_of_longest(const struct steps *st, uint32_t most)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	int64_t *top = ww_xcalloc(most, sizeof(*top)), least;
 
-	return x < y ? 1 : x > y ? -1 : 0;
+	for (uint32_t i = 0; i < st->n; i++) {
+		uint32_t k = most - 1;
+
+		if (st->v[i].ns <= top[k])
+			continue;
+		for (; k && top[k - 1] < st->v[i].ns; k--)
+			top[k] = top[k - 1];
+		top[k] = st->v[i].ns;
+	}
+	least = top[most - 1];
+	free(top);
+	return least;
 }
 
 static void choose_steps(struct ww_text *t, struct steps *st, int64_t whole_ns)
@@ -82,14 +95,8 @@ static void choose_steps(struct ww_text *t, struct steps *st, int64_t whole_ns)
 	if (t->o->verbose)
 		return;
 	st->least_ns = whole_ns * (int64_t)t->o->permille / 1000;
-	if (!t->o->steps || st->n <= t->o->steps)
-		return;
-	int64_t *ns = ww_xmalloc(sizeof(*ns) * st->n);
-	for (uint32_t i = 0; i < st->n; i++)
-		ns[i] = st->v[i].ns;
-	qsort(ns, st->n, sizeof(*ns), longest_first);
-	st->least_ns = WW_MAX(st->least_ns, ns[t->o->steps - 1]);
-	free(ns);
+	if (t->o->steps && st->n > t->o->steps)
+		st->least_ns = WW_MAX(st->least_ns, shortest_of_longest(st, WW_MIN(t->o->steps, 1000u)));
 }
 
 static bool is_short(const struct steps *st, const struct step *k)
