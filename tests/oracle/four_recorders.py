@@ -7,12 +7,11 @@ report says of each recording is the same, as far as that recording can know.
 The four are each other's oracle: the same waits at the same time; of each wait the same cause and waker, or
 `unknown` where a recording does not show it, never another one. perf and trace-cmd have no names of files and
 no sockets' addresses, so that they may know less, and whywait's own must know all that any of them knows."""
-import json, os, shutil, subprocess, sys, tempfile
+import json, os, subprocess, sys, tempfile
 from lttng_oracle import Tap
 
 SHORT_NS = 300000       # waits below this are not compared one by one
 EDGE_NS = 150000        # four recorders' work stands between their stamps of one event
-TRIES = 4
 ROUGH = 0.02            # of the window, that states may differ by
 PERF = ('sched:sched_switch', 'sched:sched_wak*', 'sched:sched_process_*', 'irq:*', 'timer:hrtimer_expire_*',
         'timer:timer_expire_*', 'block:block_rq_*', 'raw_syscalls:*')
@@ -28,14 +27,11 @@ def record(dir, whywait, command):
     ftrace = ['trace-cmd', 'record', '-d', '--no-filter', '-C', 'mono', '-b', '8192', '-o', dir + '/trace.dat']
     for e in FTRACE:
         ftrace += ['-e', e]
-    # trace-cmd copies /proc/kallsyms, which must not change meanwhile: our BPF programs stand in it until they are freed.
-    ours = ['sh', '-c', '"$@"; sleep 1', 'sh', whywait, 'record', '-q', '-o', dir + '/whywait', '--', *command]
-    for _ in range(TRIES):
-        p = subprocess.run([*perf, '--', *ftrace, *ours], cwd=dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                           stderr=subprocess.STDOUT, text=True, timeout=200)
-        if 'kallsyms' not in p.stdout:      # somebody else's did change
-            break
-        shutil.rmtree(dir + '/whywait')
+    ours = [whywait, 'record', '-q', '-o', dir + '/whywait', '--', *command]
+    # trace-cmd copies /proc/kallsyms and dies when it changes meanwhile, as with each BPF program loaded or freed.
+    still = ['unshare', '-m', 'sh', '-c', 'cat /proc/kallsyms > kallsyms && mount --bind kallsyms /proc/kallsyms && exec "$@"', 'sh']
+    p = subprocess.run([*perf, '--', *still, *ftrace, *ours], cwd=dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT, text=True, timeout=200)
     return p.stdout
 
 
