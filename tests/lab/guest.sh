@@ -5,7 +5,7 @@ W=/lab/whywait fail=0
 ok() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fail=1; fi; }
 
 "$W" doctor > doctor.txt 2>&1
-ok $? "doctor says that this kernel can be recorded: $(grep programs doctor.txt)"
+ok $? "doctor says that this kernel can be recorded: $(grep '^[a-z]* *programs ' doctor.txt)"
 
 # One recording for all, since loading takes long in an emulated machine. The commands have names of their own.
 cp /bin/sleep /tmp/snooze
@@ -19,15 +19,25 @@ EOS
 "$W" record -o /tmp/t -- sh /tmp/known.sh 2> record.err
 rc=$?
 [ $rc = 7 ]; ok $? "recorded, the command's exit status passes through: $rc, $(tail -n 1 record.err)"
-grep -q 'no event lost' record.err; ok $? "no event is lost"
-babeltrace2 /tmp/t > t.txt 2> t.err && [ ! -s t.err ]
-ok $? "babeltrace2 reads it without a warning: $(wc -l < t.txt) events"
+# With preemption everywhere (PREEMPT_RT) the kernel was seen to skip ww_ipi_send_cpu, when an interrupt sends an
+# IPI while a thread sends one: no other program may be skipped, and everybody must then say what is missing.
+lost=$(sed -n 's/.*events LOST: \([0-9]*\) (0 no room.*skipped by the kernel: ww_ipi_send_cpu [0-9]*)$/\1/p' record.err)
+grep -q 'no event lost' record.err && lost=0
+[ -n "$lost" ]; ok $? "no event is lost, or only of IPIs: ${lost:-others}"
+partial=0; [ "${lost:-0}" = 0 ] || partial=3
+babeltrace2 /tmp/t > t.txt 2> t.err
+ok $? "babeltrace2 reads it: $(wc -l < t.txt) events"
+told=$(sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' t.err | awk '{s += $1} END {print s + 0}')
+[ "$told" = "${lost:-0}" ] && ! grep -v -e 'Tracer discarded' -e '^$' t.err > complaints
+ok $? "babeltrace2 tells $told lost, and complains of nothing else"
 rm -f t.txt
-"$W" check -q /tmp/t > check.txt 2>&1; ok $? "whywait check finds it sound"
-"$W" report --json /tmp/t > sh.json; ok $? "the report of the shell"
+"$W" check -q /tmp/t > check.txt 2>&1
+[ $? = $partial ]; ok $? "whywait check finds it sound"
+"$W" report --json /tmp/t > sh.json
+[ $? = $partial ]; ok $? "the report of the shell"
 for c in snooze writer; do
 	"$W" report --json --comm $c /tmp/t > $c.json
-	ok $? "the report of $c"
+	[ $? = $partial ]; ok $? "the report of $c"
 done
 /usr/bin/python3 - <<'EOP'
 import json, sys
