@@ -55,7 +55,7 @@ struct ww_ahead {
 	struct batch ring[BATCHES];
 	WW_VEC(struct played) calls; /* the reader's */
 	struct ww_arena *mem;        /* of the batch that is filled */
-	bool stable;
+	bool stable, any; /* any: the first event was read */
 };
 
 /* ---- the reader ---- */
@@ -141,6 +141,10 @@ static void fill(struct ww_trace *t, struct batch *b)
 
 		if ((rc = t->fmt->next(t, ev, &b->err)) <= 0)
 			break;
+		if (WW_UNLIKELY(!a->any)) {
+			a->any = true;
+			t->first_ts_ns = t->stats.events ? t->stats.begin_ts_ns : INT64_MAX;
+		}
 		struct ww_value *to = b->values + used;
 		for (uint32_t i = 0; i < ev->nval; i++) {
 			to[i] = ev->v[i];

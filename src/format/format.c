@@ -113,6 +113,11 @@ int ww_trace_batch(struct ww_trace *t, const struct ww_event **ret, struct ww_er
 	return t->fmt->next(t, &t->one, err);
 }
 
+int64_t ww_trace_begin(const struct ww_trace *t)
+{
+	return t->ahead ? t->first_ts_ns : t->stats.events ? t->stats.begin_ts_ns : INT64_MAX;
+}
+
 void ww_trace_will_visit(struct ww_trace *t, uint32_t cls, bool arrays_only)
 {
 	WW_ASSERT(cls < t->info.nclasses && !t->ahead);

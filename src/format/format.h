@@ -153,6 +153,9 @@ int ww_trace_batch(struct ww_trace *t, const struct ww_event **ret, struct ww_er
  * the process has one CPU. Call after ww_trace_want and ww_trace_ignore, before the first event. stats and damage
  * are good at the end only. */
 void ww_trace_read_ahead(struct ww_trace *t);
+/* stats.begin_ts_ns as it was at the first event, for who must know it before the end; INT64_MAX when
+ * that was no event but a gap. */
+int64_t ww_trace_begin(const struct ww_trace *t);
 /* ww_trace_visit will be called for events of this class, or for those only of which a wanted value is an ARRAY:
  * needed before ww_trace_read_ahead, else it fails. */
 void ww_trace_will_visit(struct ww_trace *t, uint32_t cls, bool arrays_only);
@@ -196,6 +199,7 @@ struct ww_trace {
 	struct ww_trace_stats stats;
 	struct ww_event one;    /* format.c's: what ww_trace_batch delivers without a thread */
 	struct ww_ahead *ahead; /* ahead.c's */
+	int64_t first_ts_ns;    /* stats.begin_ts_ns as the first event was read; ahead.c's */
 	uint32_t max_want;      /* values of one event, at most */
 	uint8_t *will_visit;    /* by class: 0 no, 1 each, 2 those with arrays; NULL none */
 	bool converts; /* some values are made while reading: they do not stay, whatever fmt->stable says */

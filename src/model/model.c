@@ -221,9 +221,7 @@ static void begin(struct ww_model *m, const struct ww_event *ev)
 	if (ev->cls == WW_CLS_GAP && ww_v_int(ev, 1, ev->ts_ns) < m->begin)
 		m->begin = ww_v_int(ev, 1, ev->ts_ns);
 	/* Events that the model ignores may stand before the first one that it is told of. */
-	const struct ww_trace_stats *st = ww_trace_stats(m->trace);
-	if (st->events)
-		m->begin = WW_MIN(m->begin, st->begin_ts_ns);
+	m->begin = WW_MIN(m->begin, ww_trace_begin(m->trace));
 	m->f->begin_ts_ns = m->begin;
 }
 
