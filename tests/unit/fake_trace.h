@@ -226,7 +226,7 @@ static int fake_visit(struct ww_trace *t, const struct ww_event *ev, const struc
 
 static void fake_close(struct ww_trace *t)
 {
-	(void)t;
+	t->will_visit = NULL; /* freed just before; the fake may be opened again */
 }
 
 static const struct ww_format fake_format = {
@@ -267,6 +267,7 @@ __attribute__((unused)) static void fake_free(struct fake *k)
 		free(k->rows.v[i].fields);
 	ww_vec_free(&k->classes);
 	ww_vec_free(&k->rows);
+	free(k->base.will_visit);
 	free(k);
 }
 
