@@ -12,7 +12,7 @@ import truth_programs
 EDGE = 200000
 # Woken through another context than the thread's own: delivery over loopback is the sender's softirq, which
 # the ring shows as the sender; a kworker types at the terminal.
-LEAVE_OUT = {'pipe_sleep32', 'pidns', 'busy', 'busypoll', 'rt_preempt', 'stopped'}
+LEAVE_OUT = {'pipe_sleep32', 'pidns', 'busy', 'busypoll', 'rt_preempt', 'stopped', 'throttled'}
 LINE = re.compile(r'^\s*\S.*?-(\d+)\s+\[\d+\]\s+\S+\s+(\d+)\.(\d{6}): (\w+): (.*)$')
 TRACING = '/sys/kernel/tracing'
 

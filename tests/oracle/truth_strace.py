@@ -8,7 +8,7 @@ import json, os, re, shutil, subprocess, sys, tempfile, time
 import truth_programs
 
 EDGE = 400000
-LEAVE_OUT = {'pidns', 'timens', 'coldmmap', 'stopped', 'busy', 'busypoll', 'rt_preempt', 'two_busy', 'pipe_sleep32',
+LEAVE_OUT = {'pidns', 'timens', 'coldmmap', 'stopped', 'throttled', 'busy', 'busypoll', 'rt_preempt', 'two_busy', 'pipe_sleep32',
              'mutex_preempt'}   # no wait in a call, or other numbers and clocks than strace's
 if not shutil.which('strace'):
     print('strace is not installed')
