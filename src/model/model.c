@@ -108,17 +108,19 @@ static bool absent(const struct ww_model_opts *opts, enum ww_kind kind, const ch
 	return false;
 }
 
-static void note_knowledge(struct ww_model *m, enum ww_kind kind)
+static void note_knowledge(struct ww_model *m, const struct ww_bound *b)
 {
 	struct ww_knowledge *k = &m->f->knows;
 
-	switch (kind) {
+	switch (b->kind) {
 	case WW_K_SWITCH: k->switches = true; break;
 	case WW_K_WAKING: k->waking = m->has_waking = true; break;
 	case WW_K_WAKEUP: k->wakeup = m->has_wakeup = true; break;
 	case WW_K_IRQ_ENTRY: k->irq = m->has_irq = true; break;
 	case WW_K_SOFT_ENTRY: k->softirq = m->has_softirq = true; break;
-	case WW_K_VECTOR_ENTRY: m->has_vectors = true; break;
+	case WW_K_VECTOR_ENTRY: /* others than the timer's may be recorded without it */
+		m->has_timer_vector |= !strcmp(ww_facts_str(m->f, b->name), "local_timer_entry");
+		break;
 	case WW_K_HRT_EXPIRE: k->timers = m->has_timers = true; break;
 	case WW_K_SYS_ENTRY: k->syscalls = m->has_syscalls = true; break;
 	case WW_K_RAW_ENTRY: k->syscalls = m->has_syscalls = m->all_syscalls = true; break;
@@ -184,7 +186,7 @@ static int bind_class(struct ww_model *m, uint32_t cls, const struct ww_model_op
 	 * to be recorded when the first one is seen. Interrupts come with every tick. */
 	b->noted = strncmp(m->trace->info.format, "trace.dat", 9) != 0;
 	if (b->noted)
-		note_knowledge(m, b->kind);
+		note_knowledge(m, b);
 	m->has_switch_class |= b->kind == WW_K_SWITCH;
 	if (looks_inside(b))
 		ww_trace_will_visit(m->trace, cls, b->kind == WW_K_RAW_ENTRY || b->kind == WW_K_FORK);
@@ -257,7 +259,7 @@ static void handle(struct ww_model *m, const struct ww_event *ev)
 	m->now_bound = b;
 	if (WW_UNLIKELY(!b->noted)) {
 		b->noted = true;
-		note_knowledge(m, b->kind);
+		note_knowledge(m, b);
 	}
 	if (WW_UNLIKELY(m->cpu->cur == WW_NONE))
 		learn_current(m, ev, b);

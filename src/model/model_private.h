@@ -180,7 +180,7 @@ struct ww_model {
 	struct ww_u64map files_by_name;
 	struct ww_u64map sock_addr;   /* addresses and ports -> file */
 	bool has_waking, has_wakeup, has_fault_end, has_exceptions, has_softirq, has_irq, has_syscalls,
-		has_vectors, has_timers, has_switch_class;
+		has_timer_vector, has_timers, has_switch_class;
 	int32_t wake_flags; /* common_flags of the wakeup in hand; -1: not told */
 	/* Every system call is recorded, so that a thread in none of them is in user space. */
 	bool all_syscalls;

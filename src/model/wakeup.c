@@ -80,7 +80,7 @@ static bool calls_meet(struct ww_model *m, const struct ww_thr *waker, const str
 
 static bool contexts_are_recorded(const struct ww_model *m)
 {
-	return m->has_irq && m->has_softirq && (m->has_timers || m->has_vectors);
+	return m->has_irq && m->has_softirq && (m->has_timers || m->has_timer_vector);
 }
 
 /* ftrace's common_flags: the context that the event itself was in (TRACE_FLAG_* in
