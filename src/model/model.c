@@ -243,6 +243,18 @@ static void learn_current(struct ww_model *m, const struct ww_event *ev, const s
 	ww_thr_running(m, t, m->now);
 }
 
+/* The idle thread does nothing in the name of others. */
+static void doubt_idle(struct ww_model *m, const struct ww_event *ev, const struct ww_bound *b)
+{
+	int64_t tid = ww_v_int(ev, b->nslots, -1);
+
+	if (tid <= 0 || b->kind == WW_K_SWITCH)
+		return;
+	struct ww_thr *t = ww_thr_find(m, tid);
+	if (t && !t->idle && !t->dead && t->cpu < 0)
+		ww_switch_unseen(m, t);
+}
+
 static void handle(struct ww_model *m, const struct ww_event *ev)
 {
 	if (!m->begun)
@@ -263,6 +275,8 @@ static void handle(struct ww_model *m, const struct ww_event *ev)
 	}
 	if (WW_UNLIKELY(m->cpu->cur == WW_NONE))
 		learn_current(m, ev, b);
+	else if (m->cpu->cur == m->cpu->idle)
+		doubt_idle(m, ev, b);
 	b->handle(m, ev);
 }
 

@@ -145,7 +145,7 @@ static void leave_cpu(struct ww_model *m, struct ww_thr *t, struct ww_thr *next,
 	t->early_wakeup = WW_NONE;
 }
 
-static void enter_cpu(struct ww_model *m, struct ww_thr *t, const struct ww_event *ev)
+static void enter_cpu(struct ww_model *m, struct ww_thr *t, int32_t prio)
 {
 	struct ww_cpu *c = m->cpu;
 
@@ -153,7 +153,7 @@ static void enter_cpu(struct ww_model *m, struct ww_thr *t, const struct ww_even
 		ww_cpu_lose(m, t->cpu); /* it left there in a gap */
 	c->cur = t->index;
 	c->run_start = m->now;
-	c->run_prio = (int32_t)ww_v_int(ev, S_SW_PRIO, -1 - m->prio_base) + m->prio_base;
+	c->run_prio = prio;
 	uint8_t was = t->st.state;
 	uint32_t first = m->f->state.n;
 	t->cpu = (int16_t)m->cpu_nr;
@@ -167,6 +167,17 @@ static void enter_cpu(struct ww_model *m, struct ww_thr *t, const struct ww_even
 		ww_cause_at_wakeup(m, t, first, WW_NONE);
 	if (t->regs_call && !t->dumped_call) /* of a dumped call the return may be recorded */
 		ww_syscall_forget(t);
+}
+
+/* An event of a thread where the idle one is thought to be: the switch to it was hidden from the tracer, as some
+ * kernels hide those out of idle. */
+void ww_switch_unseen(struct ww_model *m, struct ww_thr *t)
+{
+	struct ww_thr *idle = ww_thr_current(m);
+
+	end_run(m, idle, WW_RE_UNKNOWN, t->index);
+	idle->cpu = -1;
+	enter_cpu(m, t, -1);
 }
 
 void ww_on_switch(struct ww_model *m, const struct ww_event *ev)
@@ -184,7 +195,7 @@ void ww_on_switch(struct ww_model *m, const struct ww_event *ev)
 		ww_thr_set_comm(m, next, &ev->v[S_SW_NEXT_COMM]);
 	ww_cpu_drop_frames(m);
 	leave_cpu(m, prev, next, ww_v_int(ev, S_SW_STATE, 0));
-	enter_cpu(m, next, ev);
+	enter_cpu(m, next, (int32_t)ww_v_int(ev, S_SW_PRIO, -1 - m->prio_base) + m->prio_base);
 }
 
 static void queue_on(struct ww_model *m, struct ww_thr *t, int64_t cpu, uint32_t wakeup)

@@ -251,8 +251,10 @@ void ww_on_own_block(struct ww_model *m, const struct ww_event *ev)
 			       .arg2 = (uint64_t)args[2]};
 	t->sc = sc;
 	t->sc_file = file != WW_NONE || t->sc_fd < 0 ? file : ww_fd_file(m, t, t->sc_fd);
-	if (flags & F_DUMPED)
+	if (flags & F_DUMPED) { /* entered before the trace began */
 		r.start_ts_ns = m->begin;
+		r.known = WW_SK_ARGS;
+	}
 	t->sc_row = ww_syscall_push(m->f, &r);
 	t->in_syscall = t->regs_call = true;
 	t->mode = WW_MODE_UNKNOWN;
