@@ -91,8 +91,15 @@ static void from_thread(struct ww_model *m, struct ww_thr *wakee, bool waking, s
 {
 	struct ww_thr *cur = ww_thr_current(m);
 
-	if (m->cpu->loose.kind != WW_WK_UNKNOWN) {
-		explain(m, w, m->cpu->loose);
+	const struct ww_done loose = m->cpu->loose;
+	if (loose.kind != WW_WK_UNKNOWN && contexts_are_recorded(m)) {
+		explain(m, w, loose);
+		return;
+	}
+	/* Without them the interrupt in which it completed may be long over: only who asked for it is woken by it. */
+	if (loose.kind != WW_WK_UNKNOWN && !(cur && !cur->idle && calls_meet(m, cur, wakee))) {
+		if (loose.kind != WW_WK_BLOCK || m->f->block_io.submitter[loose.fact] == wakee->index)
+			explain(m, w, loose);
 		return;
 	}
 	if (!cur || cur->idle)
