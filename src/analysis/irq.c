@@ -22,15 +22,10 @@ static const struct ww_column columns[NCOLUMNS] = {
 };
 
 struct sum {
-	uint32_t name, count, most;
+	uint32_t name, count;
 	int32_t vector;
 	uint8_t kind;
-	int64_t ns, max, max_at, most_ns;
-};
-
-struct victim {
-	uint32_t row, thread;
-	int64_t ns;
+	int64_t ns, max, max_at;
 };
 
 static int most_first(const void *a, const void *b)
@@ -65,18 +60,7 @@ static void add(const struct ww_facts *f, const struct ww_query *q, struct ww_ro
 		ww_samples_push(samples, row, ns);
 		if (!known || (f->thread.flags[t] & WW_TF_IDLE))
 			continue;
-		struct victim *v = ww_rows_get(victims, ((uint64_t)row << 32) | t);
-		v->row = row;
-		v->thread = t;
-		v->ns += ns;
-	}
-	for (uint32_t i = 0; i < victims->n; i++) {
-		const struct victim *v = ww_rows_at(victims, i);
-		struct sum *s = ww_rows_at(rows, v->row);
-		if (v->ns > s->most_ns) {
-			s->most_ns = v->ns;
-			s->most = v->thread;
-		}
+		ww_share_add(victims, row, t, ns);
 	}
 }
 
@@ -87,9 +71,10 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 	struct ww_rows rows, victims;
 
 	ww_rows_init(&rows, sizeof(struct sum));
-	ww_rows_init(&victims, sizeof(struct victim));
+	ww_rows_init(&victims, sizeof(struct ww_share));
 	add(f, q, &rows, &victims, &samples);
 	ww_samples_seal(&samples);
+	const struct ww_share *most = ww_share_largest(mem, &victims, rows.n);
 	const uint32_t *order = ww_rows_order(mem, &rows, most_first);
 	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_irq, f, rows.n);
 	for (uint32_t i = 0; i < rows.n; i++, c += NCOLUMNS) {
@@ -104,8 +89,8 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 		c[P99].i = ww_samples_part(&samples, order[i], 990);
 		c[MAX].i = s->max;
 		c[MAX_AT].i = s->max_at;
-		c[SUFFERER].s = s->most_ns ? ww_name_thread(mem, f, s->most) : "";
-		c[SUFFERER_NS].i = s->most_ns;
+		c[SUFFERER].s = most[order[i]].ns ? ww_name_thread(mem, f, most[order[i]].thread) : "";
+		c[SUFFERER_NS].i = most[order[i]].ns;
 	}
 	ww_samples_release(&samples);
 	ww_rows_release(&victims);

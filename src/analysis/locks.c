@@ -21,15 +21,10 @@ static const struct ww_column columns[NCOLUMNS] = {
 };
 
 struct sum {
-	uint32_t thread, file, count, holder;
+	uint32_t thread, file, count;
 	uint8_t cause;
 	uint64_t object;
-	int64_t ns, max, max_at, holder_ns;
-};
-
-struct held {
-	uint32_t row, thread;
-	int64_t ns;
+	int64_t ns, max, max_at;
 };
 
 static bool is_lock(uint8_t cause)
@@ -63,12 +58,8 @@ static void add(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, stru
 		s->max_at = f->state.start_ts_ns[i];
 	}
 	ww_samples_push(samples, row, f->state.dur_ns[i]);
-	if (peer >= f->thread.n)
-		return;
-	struct held *h = ww_rows_get(holders, ((uint64_t)row << 32) | peer);
-	h->row = row;
-	h->thread = peer;
-	h->ns += f->state.dur_ns[i];
+	if (peer < f->thread.n)
+		ww_share_add(holders, row, peer, f->state.dur_ns[i]);
 }
 
 static void put(struct ww_arena *mem, const struct ww_facts *f, const struct sum *s, union ww_cell *c)
@@ -78,7 +69,6 @@ static void put(struct ww_arena *mem, const struct ww_facts *f, const struct sum
 	c[OBJECT].s = s->object ? ww_arena_printf(mem, "0x%" PRIx64, s->object)
 				: s->file < f->file.n ? ww_name_file(f, s->file) : "";
 	c[WAITER].s = ww_name_thread(mem, f, s->thread);
-	c[HOLDER].s = s->holder_ns ? ww_name_thread(mem, f, s->holder) : "";
 	c[COUNT].i = s->count;
 	c[TOTAL].i = s->ns;
 	c[AVG].i = s->ns / s->count;
@@ -93,24 +83,18 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 	struct ww_rows rows, holders;
 
 	ww_rows_init(&rows, sizeof(struct sum));
-	ww_rows_init(&holders, sizeof(struct held));
+	ww_rows_init(&holders, sizeof(struct ww_share));
 	for (uint32_t i = 0; i < f->state.n; i++)
 		if (f->state.state[i] == WW_ST_BLOCKED && is_lock(f->state.cause[i]) &&
 		    ww_query_holds(q, f->state.start_ts_ns[i]) && ww_query_takes(f, q, f->state.thread[i]))
 			add(f, i, &rows, &holders, &samples);
-	for (uint32_t i = 0; i < holders.n; i++) {
-		const struct held *h = ww_rows_at(&holders, i);
-		struct sum *s = ww_rows_at(&rows, h->row);
-		if (h->ns > s->holder_ns) {
-			s->holder_ns = h->ns;
-			s->holder = h->thread;
-		}
-	}
 	ww_samples_seal(&samples);
+	const struct ww_share *most = ww_share_largest(mem, &holders, rows.n);
 	const uint32_t *order = ww_rows_order(mem, &rows, longest_first);
 	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_locks, f, rows.n);
 	for (uint32_t i = 0; i < rows.n; i++, c += NCOLUMNS) {
 		put(mem, f, ww_rows_at(&rows, order[i]), c);
+		c[HOLDER].s = most[order[i]].ns ? ww_name_thread(mem, f, most[order[i]].thread) : "";
 		c[P99].i = ww_samples_part(&samples, order[i], 990);
 	}
 	ww_samples_release(&samples);

@@ -98,6 +98,28 @@ void ww_samples_release(struct ww_samples *s)
 	ww_vec_free(&s->first);
 }
 
+void ww_share_add(struct ww_rows *shares, uint32_t row, uint32_t thread, int64_t ns)
+{
+	struct ww_share *s = ww_rows_get(shares, ((uint64_t)row << 32) | thread);
+
+	s->row = row;
+	s->thread = thread;
+	s->ns += ns;
+}
+
+struct ww_share *ww_share_largest(struct ww_arena *mem, const struct ww_rows *shares, uint32_t n)
+{
+	struct ww_share *most = WW_ARENA_ARRAY(mem, struct ww_share, n + 1);
+
+	memset(most, 0, (n + 1) * sizeof(*most));
+	for (uint32_t i = 0; i < shares->n; i++) {
+		const struct ww_share *s = ww_rows_at(shares, i);
+		if (s->ns > most[s->row].ns)
+			most[s->row] = *s;
+	}
+	return most;
+}
+
 bool ww_query_takes(const struct ww_facts *f, const struct ww_query *q, uint32_t t)
 {
 	return (q->tid < 0 || f->thread.tid[t] == q->tid) && (q->pid < 0 || f->thread.pid[t] == q->pid) &&

@@ -49,6 +49,17 @@ void ww_samples_seal(struct ww_samples *s);
 int64_t ww_samples_part(const struct ww_samples *s, uint32_t row, uint32_t permille);
 void ww_samples_release(struct ww_samples *s);
 
+/* How much of a row's time is each thread's; a share is a row of its own kind, by (row, thread). */
+struct ww_share {
+	uint32_t row, thread;
+	int64_t ns;
+};
+
+/* `shares` was made with the size of struct ww_share. */
+void ww_share_add(struct ww_rows *shares, uint32_t row, uint32_t thread, int64_t ns);
+/* Of each of n rows the largest share, the first of equal ones; ns is 0 where there is none. In `mem`. */
+struct ww_share *ww_share_largest(struct ww_arena *mem, const struct ww_rows *shares, uint32_t n);
+
 /* The part of [start, start + dur) that lies in the query's range; 0 none. */
 static inline int64_t ww_query_part(const struct ww_query *q, int64_t start_ts_ns, int64_t dur_ns)
 {
