@@ -29,18 +29,17 @@ ready() { # trace pid
 	done
 	sleep 0.3
 }
-events() { # trace: number of events, or the reader's complaint
-	babeltrace2 "$1" > events.txt 2> events.err || { echo "unreadable"; return; }
-	# What was lost is counted in the packets, and the judge says so: no fault of the trace.
-	[ -z "$2" ] || sed -i '/^WARNING: Tracer .*discarded/d; /^$/d' events.err
-	[ -s events.err ] && { echo "warnings"; return; }
-	wc -l < events.txt
-}
+# What was lost is counted in the packets, and the judge says so: no fault of the trace. Where nothing should be lost
+# a few events may be, all the same: an interrupt's, of a program that was active on its CPU, is skipped by the kernel.
 sound() { # trace text [lossy]
-	local got
-	got=$(events "$1" "$3")
-	[ "$got" -gt 0 ] 2>/dev/null
-	ok $? "$2: babeltrace2 reads it, $got events $(head -c 200 events.err)"
+	local got lost=0
+	if babeltrace2 "$1" > events.txt 2> events.err; then
+		lost=$(sed -n 's/^WARNING: Tracer discarded \([0-9]*\) event.*/\1/p' events.err | awk '{s += $1} END {print s + 0}')
+		sed -i '/^WARNING: Tracer .*discarded/d; /^$/d' events.err
+		got=$(wc -l < events.txt)
+	fi
+	[ "${got:-0}" -gt 0 ] && [ ! -s events.err ] && { [ -n "$3" ] || [ "$lost" -le 3 ]; }
+	ok $? "$2: babeltrace2 reads it, ${got:-no} events, $lost lost $(head -c 200 events.err)"
 }
 ours() {
 	{ bpftool prog list; bpftool map list; } 2>/dev/null | grep -c 'name ww_'
@@ -116,7 +115,7 @@ import os, pty, sys, time
 pid, fd = pty.fork()
 if pid == 0:
     os.execv(sys.argv[1], [sys.argv[1], 'record', '-q', '-o', 'ctrlc', '--', 'sh', '-c',
-             'n=0; trap "n=\\$((n+1))" INT; echo ready; sleep 1; sleep 1; echo got $n; exit 9'])
+             'n=0; trap "n=\\$((n+1))" INT; echo ready; sleep 2; sleep 1; echo got $n; exit 9'])
 text = b''
 sent = False
 while True:
@@ -132,9 +131,9 @@ while True:
         time.sleep(0.3)
         os.write(fd, b'\x03')
 _, st = os.waitpid(pid, 0)
-print(os.waitstatus_to_exitcode(st), 'got 1' in text.decode(errors='replace'))
+print(os.waitstatus_to_exitcode(st), text.decode(errors='replace').split())
 PY
-is "$(cat out)" "9 True" "Ctrl-C is the command's, once"
+is "$(cat out)" "9 ['ready', '^Cgot', '1']" "Ctrl-C is the command's, once"
 sound ctrlc "after Ctrl-C"
 
 "$W" record -q -o term -- sleep 30 & p=$!
