@@ -15,7 +15,8 @@ struct ww_segment *ww_walk_lay(struct ww_walk *w, int64_t to)
 	to = WW_MAX(to, ww_walk_bound(w));
 	if (to >= w->t)
 		return NULL;
-	struct ww_segment *s = ww_vec_push(&w->segments);
+	ww_vec_reserve(&w->segments, w->segments.n + 1);
+	struct ww_segment *s = &w->segments.v[w->segments.n++];
 	*s = (struct ww_segment){.start_ns = to, .dur_ns = w->t - to, .host = w->host, .thread = w->thread,
 				 .visit = w->visit, .arrow = w->arrow, .row = WW_NONE, .fact = WW_NONE,
 				 .other = WW_NONE, .state = WW_ST_UNKNOWN};
@@ -270,6 +271,15 @@ static void finish(struct ww_walk *w, struct ww_path *p)
 			mark_gaps(p, h);
 }
 
+static const struct ww_walk_shift *make_shifts(struct ww_arena *mem, const struct ww_set *set)
+{
+	struct ww_walk_shift *s = WW_ARENA_ARRAY(mem, struct ww_walk_shift, set->nhosts);
+
+	for (uint32_t h = 0; h < set->nhosts; h++)
+		s[h] = (struct ww_walk_shift){ww_set_time(set, h, 0), set->corrections[h].drift_e15 != 0};
+	return s;
+}
+
 static void release(struct ww_walk *w)
 {
 	for (uint32_t h = 0; h < w->set->nhosts; h++) {
@@ -293,7 +303,7 @@ int ww_path_make(struct ww_arena *mem, const struct ww_set *set, uint32_t host, 
 		return rc;
 	p.from_ns = ww_set_time(set, host, p.target.from_ts_ns);
 	p.to_ns = WW_MAX(ww_set_time(set, host, p.target.to_ts_ns), p.from_ns + 1);
-	struct ww_walk w = {.mem = mem, .set = set, .from = p.from_ns, .t = p.to_ns,
+	struct ww_walk w = {.mem = mem, .set = set, .from = p.from_ns, .t = p.to_ns, .shift = make_shifts(mem, set),
 			    .work = ww_xcalloc(set->nhosts, sizeof(*w.work))};
 	ww_walk_go(&w, host, p.target.thread, WW_NONE, WW_NONE, WW_VIA_END, WW_NONE);
 	walk(&w);

@@ -23,6 +23,13 @@ struct ww_work_index {
 	uint32_t *first, *rows; /* rows of thread t: rows[first[t]] .. rows[first[t + 1] - 1]; NULL: no work */
 };
 
+/* How a host's time becomes the set's: by an addition, where its clock is one with the set's but for an offset; the
+ * walk asks this several times a segment. */
+struct ww_walk_shift {
+	int64_t ns;
+	bool drifts; /* then not: ww_set_time */
+};
+
 struct ww_walk {
 	struct ww_arena *mem;
 	const struct ww_set *set;
@@ -32,6 +39,7 @@ struct ww_walk {
 	uint32_t row;          /* state row that ends at t; WW_NONE: to be looked up */
 	uint32_t stuck;        /* steps since t last moved */
 	struct ww_work_index *work; /* per host, made when first asked for */
+	const struct ww_walk_shift *shift; /* per host */
 	WW_VEC(struct ww_turn) stack;
 	WW_VEC(struct ww_segment) segments; /* latest first */
 	WW_VEC(struct ww_visit) visits;
@@ -48,7 +56,9 @@ static inline const struct ww_facts *ww_walk_facts(const struct ww_walk *w, uint
 
 static inline int64_t ww_walk_time(const struct ww_walk *w, uint32_t host, int64_t ts_ns)
 {
-	return ww_set_time(w->set, host, ts_ns);
+	const struct ww_walk_shift *s = &w->shift[host];
+
+	return WW_LIKELY(!s->drifts) ? ts_ns + s->ns : ww_set_time(w->set, host, ts_ns);
 }
 
 /* Down to where what is being explained now goes: nothing is laid below. */

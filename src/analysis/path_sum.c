@@ -25,8 +25,17 @@ struct targets {
 	uint32_t sum[2 * LEVELS + 8], n;
 };
 
+/* Neighbouring segments that add to the same sums are added together. */
+struct tally {
+	const struct ww_segment *example;
+	int64_t ns;
+	uint32_t count;
+};
+
 struct adder {
 	const struct ww_path *p;
+	struct tally kinds[WW_ST_N][WW_CA_N];
+	struct tally stretch; /* of one visit's running and being ready */
 	struct ww_u64map map;
 	WW_VEC(struct sum) sums;
 	uint32_t last[WW_SH_N]; /* the sum that was added to last, of each kind */
@@ -98,42 +107,86 @@ static void find_above(struct adder *a, uint32_t visit)
 		aim_wait(a, &a->above, p->visits[v->up].host, v->wait_row);
 }
 
-static void add(struct adder *a, const struct targets *t, const struct ww_segment *s)
+static void tally(struct tally *t, const struct ww_segment *s)
+{
+	if (!t->count++)
+		t->example = s;
+	t->ns += s->dur_ns;
+}
+
+static void add(struct adder *a, const struct targets *t, const struct tally *y)
 {
 	for (uint32_t i = 0; i < t->n; i++) {
 		struct sum *sum = &a->sums.v[t->sum[i]];
 
 		if (!sum->example)
-			sum->example = s;
-		sum->ns += s->dur_ns;
-		sum->count++;
+			sum->example = y->example;
+		sum->ns += y->ns;
+		sum->count += y->count;
 	}
+}
+
+/* To `t`, and to the host and the thread. */
+static void add_with_owner(struct adder *a, struct targets *t, const struct tally *y)
+{
+	const struct ww_segment *s = y->example;
+
+	aim(a, t, WW_SH_HOST, s->host, 0, 0);
+	aim(a, t, WW_SH_THREAD, s->host, s->thread, s->thread == WW_NONE ? 1ull + s->thing : 0);
+	add(a, t, y);
+}
+
+static void end_stretch(struct adder *a)
+{
+	struct targets t = {.n = 0};
+
+	if (!a->stretch.count)
+		return;
+	add(a, &a->above, &a->stretch);
+	add_with_owner(a, &t, &a->stretch);
+	a->stretch = (struct tally){0};
+}
+
+static void add_wait(struct adder *a, const struct ww_segment *s)
+{
+	const struct ww_facts *f = a->p->set->hosts[s->host];
+	struct targets t = a->above;
+
+	aim_wait(a, &t, a->p->visits[s->visit].host, s->row);
+	if (s->thing == WW_WK_BLOCK && s->fact < f->block_io.n) {
+		aim(a, &t, WW_SH_DEVICE, s->host, f->block_io.dev[s->fact], 0);
+		if (f->block_io.file[s->fact] < f->file.n)
+			aim(a, &t, WW_SH_FILE, s->host, f->block_io.file[s->fact], 0);
+	}
+	add_with_owner(a, &t, &(struct tally){s, s->dur_ns, 1});
 }
 
 static void add_segment(struct adder *a, const struct ww_segment *s)
 {
-	const struct ww_path *p = a->p;
-	const struct ww_facts *f = p->set->hosts[s->host];
-	struct targets t;
+	bool wait = s->state == WW_ST_BLOCKED || s->thread == WW_NONE;
 
+	if (wait || s->visit != a->visit)
+		end_stretch(a);
 	if (s->visit != a->visit)
 		find_above(a, s->visit);
-	t.n = 0;
-	if (s->state == WW_ST_BLOCKED || s->thread == WW_NONE) {
-		t = a->above;
-		aim_wait(a, &t, p->visits[s->visit].host, s->row);
-		if (s->thing == WW_WK_BLOCK && s->fact < f->block_io.n) {
-			aim(a, &t, WW_SH_DEVICE, s->host, f->block_io.dev[s->fact], 0);
-			if (f->block_io.file[s->fact] < f->file.n)
-				aim(a, &t, WW_SH_FILE, s->host, f->block_io.file[s->fact], 0);
+	if (wait)
+		add_wait(a, s);
+	else
+		tally(&a->stretch, s);
+	tally(&a->kinds[WW_MIN(s->state, WW_ST_N - 1)][WW_MIN(s->cause, WW_CA_N - 1)], s);
+}
+
+static void add_kinds(struct adder *a)
+{
+	for (uint32_t state = 0; state < WW_ST_N; state++)
+		for (uint32_t cause = 0; cause < WW_CA_N; cause++) {
+			struct targets t = {.n = 0};
+
+			if (!a->kinds[state][cause].count)
+				continue;
+			aim(a, &t, WW_SH_KIND, 0, state | (uint64_t)cause << 8, 0);
+			add(a, &t, &a->kinds[state][cause]);
 		}
-	} else {
-		add(a, &a->above, s);
-	}
-	aim(a, &t, WW_SH_KIND, 0, s->state | (uint64_t)s->cause << 8, 0);
-	aim(a, &t, WW_SH_HOST, s->host, 0, 0);
-	aim(a, &t, WW_SH_THREAD, s->host, s->thread, s->thread == WW_NONE ? 1ull + s->thing : 0);
-	add(a, &t, s);
 }
 
 static const char *share_name(struct ww_arena *mem, const struct ww_path *p, const struct sum *s)
@@ -187,6 +240,8 @@ void ww_path_sum(struct ww_arena *mem, const struct ww_path *p, struct ww_path_s
 		if (s->certainty != WW_SURE)
 			r.uncertain_ns += s->dur_ns;
 	}
+	end_stretch(&a);
+	add_kinds(&a);
 	qsort(a.sums.v, a.sums.n, sizeof(*a.sums.v), by_kind_and_time);
 	r.shares = WW_ARENA_ARRAY(mem, struct ww_share, a.sums.n + 1);
 	for (size_t i = 0; i < a.sums.n; i++) {

@@ -27,25 +27,16 @@ struct lines {
 	bool others;
 };
 
-enum ww_path_class ww_path_class_of(const struct ww_segment *s)
+const uint8_t ww_path_class_of_state[WW_ST_N] = {
+	[WW_ST_RUNNING] = WW_PC_RUN,      [WW_ST_RUNNING_USER] = WW_PC_RUN,  [WW_ST_RUNNING_KERNEL] = WW_PC_RUN,
+	[WW_ST_INTERRUPTED] = WW_PC_RUN,  [WW_ST_PREEMPTED] = WW_PC_READY,   [WW_ST_RUNQUEUE] = WW_PC_READY,
+	[WW_ST_THROTTLED] = WW_PC_READY,  [WW_ST_STOLEN] = WW_PC_READY,      [WW_ST_STOPPED] = WW_PC_WAIT,
+	[WW_ST_UNKNOWN] = WW_PC_UNKNOWN,  [WW_ST_BLOCKED] = WW_PC_NONE,
+};
+
+enum ww_path_class ww_path_class_of_cause(uint8_t cause)
 {
-	switch (s->state) {
-	case WW_ST_RUNNING:
-	case WW_ST_RUNNING_USER:
-	case WW_ST_RUNNING_KERNEL:
-	case WW_ST_INTERRUPTED:
-		return WW_PC_RUN;
-	case WW_ST_PREEMPTED:
-	case WW_ST_RUNQUEUE:
-	case WW_ST_THROTTLED:
-	case WW_ST_STOLEN:
-		return WW_PC_READY;
-	case WW_ST_BLOCKED:
-		break;
-	default:
-		return s->state == WW_ST_STOPPED ? WW_PC_WAIT : WW_PC_UNKNOWN;
-	}
-	switch (s->cause) {
+	switch (cause) {
 	case WW_CA_DISK:
 	case WW_CA_FAULT:
 		return WW_PC_DISK;

@@ -148,7 +148,7 @@ static const char *running_words(struct ww_text *t, const struct ww_path *p, con
 
 		if (!*name)
 			name = s->state == WW_ST_INTERRUPTED ? "interrupts" : s->state == WW_ST_RUNNING ? "user or kernel" : "kernel";
-		while (j < np && strcmp(part[j].name, name))
+		while (j < np && part[j].name != name && strcmp(part[j].name, name))
 			j++;
 		if (j == WW_ARRAY_SIZE(part))
 			j--;
