@@ -7,6 +7,7 @@ int cmd_report(int argc, char **argv);
 int cmd_tree(int argc, char **argv);
 int cmd_path(int argc, char **argv);
 int cmd_sync(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_events(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_check(int argc, char **argv);
@@ -19,6 +20,7 @@ const struct ww_command ww_commands[] = {
 	{"tree", "for every wait, who was waited for, and for whom that one waited", cmd_tree},
 	{"path", "the critical path: what decided when it finished, on one host or many", cmd_path},
 	{"sync", "make the clocks of several hosts' traces one, from the packets they exchanged", cmd_sync},
+	{"diff", "what takes longer now: recordings before and after a change, by cause", cmd_diff},
 	{"threads", "every thread: how long it ran, was ready, waited, and for what most", ww_table_cmd},
 	{"procs", "the process tree: who started whom, when, and what it used", ww_table_cmd},
 	{"usage", "who had the CPUs: by thread, process, CPU, over time", ww_table_cmd},

@@ -71,10 +71,11 @@ static void help(FILE *out, const struct ww_opts_spec *spec)
 			help_line(out, common[i].letter, common[i].name, common[i].arg, common[i].doc);
 	if (spec->more_help)
 		spec->more_help(spec->ctx, out);
+	if (strstr(spec->args, "[TRACE"))
+		fprintf(out, "\nTRACE is %s unless named.", WW_DEFAULT_TRACE);
 	if (spec->max_traces)
-		fprintf(out, "\nTRACE is %s unless named.\nExit status: 0 done, 1 could not, 2 wrong arguments, "
-			     "3 the answer is partial (events lost, trace damaged).\n",
-			WW_DEFAULT_TRACE);
+		fputs("\nExit status: 0 done, 1 could not, 2 wrong arguments, 3 the answer is partial (events lost, trace "
+		      "damaged).\n", out);
 }
 
 static bool parse_int(const char *s, int32_t *ret)

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "analysis/diff.h"
 #include "analysis/path.h"
 #include "analysis/report.h"
 
@@ -36,6 +37,15 @@ void ww_path_text(FILE *out, const struct ww_path *p, const struct ww_path_sum *
 int ww_path_json(FILE *out, const struct ww_path *p, const struct ww_path_sum *sum);
 /* A line a segment, "waiter;waker;call;kind;detail ns", as flame graph tools read it. */
 void ww_path_folded(FILE *out, const struct ww_path *p);
+/* Recordings before and after; the two titles say of what. */
+void ww_diff_text(FILE *out, const struct ww_diff *d, const char *before, const char *after,
+		  const struct ww_text_opts *o);
+struct ww_diff_recording {
+	const char *trace, *comm, *command; /* of the target */
+	uint64_t lost_events;
+};
+/* recordings: in the order in which they were added. */
+int ww_diff_json(FILE *out, const struct ww_diff *d, const struct ww_diff_recording *recordings);
 /* The clocks of a set: a table of hosts; with `stats` also one of the pairs that share packets. */
 void ww_sync_text(FILE *out, const struct ww_set *s, const struct ww_text_opts *o, bool stats);
 int ww_sync_json(FILE *out, const struct ww_set *s);

@@ -1,0 +1,35 @@
+"""TAP for the tests in Python: a line a check, what was seen below a failed one, the plan at the end.
+
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+    from tap import Tap
+    tap = Tap()
+    tap.ok(good, 'what should be', what_was_seen)
+    sys.exit(tap.end())
+"""
+import sys
+
+
+class Tap:
+    def __init__(self):
+        self.n = self.failed = 0
+
+    def ok(self, good, name, why=''):
+        """why is printed below a failed check: text, or anything to be shown as one line; lists an item a line."""
+        self.n += 1
+        self.failed += not good
+        print('%sok %d - %s' % ('' if good else 'not ', self.n, name))
+        if not good:
+            lines = [str(x) for x in why] if isinstance(why, list) else str(why).splitlines()
+            for line in lines[:20]:
+                print('#   ' + line[:400])
+        sys.stdout.flush()
+        return bool(good)
+
+    def note(self, text):
+        for line in str(text).splitlines():
+            print('# ' + line)
+
+    def end(self):
+        """The exit status: a test without a check has failed."""
+        print('1..%d' % self.n)
+        return 1 if self.failed or not self.n else 0
