@@ -8,22 +8,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/place.h"
 #include "base/u64map.h"
 #include "clock/stored.h"
 
 #define SUFFIX ".whywait-sync"
-
-static uint64_t hash_text(const char *s)
-{
-	uint64_t h = 0;
-
-	for (; *s; s++)
-		h = ww_hash_mix(h, (uint8_t)*s);
-	return h;
-}
 
 static uint64_t set_id(const struct ww_set *s)
 {
@@ -35,28 +26,6 @@ static uint64_t set_id(const struct ww_set *s)
 		h = ww_hash_mix(h, s->who[i].packets);
 	}
 	return h;
-}
-
-/* Creates the directories of a path, but not its last part. */
-static void make_parents(char *path)
-{
-	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
-		*p = 0;
-		mkdir(path, 0755);
-		*p = '/';
-	}
-}
-
-static bool cache_path(const char *real, char *buf, size_t size)
-{
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	bool own = cache && *cache;
-
-	if (!own && (!home || !*home))
-		return false;
-	int n = snprintf(buf, size, "%s%s/whywait/sync/%016" PRIx64 SUFFIX, own ? cache : home, own ? "" : "/.cache",
-			 hash_text(real));
-	return n > 0 && (size_t)n < size;
 }
 
 /* Beside the trace, and elsewhere; "" where there is none. */
@@ -71,19 +40,17 @@ static void places(const char *trace, char beside[PATH_MAX], char cache[PATH_MAX
 		memcpy(beside, real, strlen(real) + 1);
 		strcat(beside, SUFFIX);
 	}
-	if (!cache_path(real, cache, PATH_MAX))
+	if (!ww_place_cache("sync", real, SUFFIX, cache, PATH_MAX))
 		*cache = 0;
 }
 
-/* Root may write everywhere, but a directory that nobody may write to is to be left alone. */
 static bool is_writable(const char *path)
 {
 	char dir[PATH_MAX];
-	struct stat st;
 
 	snprintf(dir, sizeof(dir), "%s", path);
 	*strrchr(dir, '/') = 0;
-	return !stat(*dir ? dir : "/", &st) && (st.st_mode & 0222) && !access(*dir ? dir : "/", W_OK);
+	return ww_place_writable(*dir ? dir : "/");
 }
 
 static const char *uuid_of(const struct ww_set_host *w)
@@ -127,7 +94,7 @@ int ww_stored_save(const struct ww_set *s, struct ww_err *err)
 		if (*beside && is_writable(beside)) {
 			rc = write_file(beside, set_id(s), &s->who[h], &s->corrections[h], err);
 		} else if (*cache) {
-			make_parents(cache);
+			ww_place_make_parents(cache);
 			rc = write_file(cache, set_id(s), &s->who[h], &s->corrections[h], err);
 		}
 	}

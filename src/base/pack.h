@@ -1,0 +1,30 @@
+/* pack.h - up to 4096 integers in few bytes.
+ *
+ *   bytes = ww_pack(v, n, out);   ok = ww_unpack(out, bytes, n, ret);
+ *
+ * A packed block is one of three, whichever is the shortest:
+ *   flat   base, width: each value is base + `width` bits
+ *   parts  the same for every 128 values: 32 widths, 32 bases (themselves packed), then the bits
+ *   words  at most 1024 different values, packed flat, then for each row the number of its value
+ * Values are unsigned; what is signed is mapped by the caller so that near numbers are near.
+ */
+#ifndef WW_PACK_H
+#define WW_PACK_H
+
+#include "base/base.h"
+
+#define WW_PACK_ROWS 4096u
+#define WW_PACK_PART 128u
+#define WW_PACK_PARTS (WW_PACK_ROWS / WW_PACK_PART)
+#define WW_PACK_WORDS 1024u
+#define WW_PACK_MAX_BYTES (16u + WW_PACK_ROWS * 8u + 16u) /* no block is longer */
+
+/* Returns the bytes written at `out`, which has room for WW_PACK_MAX_BYTES. n: 1 .. WW_PACK_ROWS. */
+uint32_t ww_pack(const uint64_t *v, uint32_t n, uint8_t *out);
+/* Unpacks n values to ret, which has room for WW_PACK_ROWS. false: these bytes are not a block of n values. */
+bool ww_unpack(const uint8_t *p, size_t bytes, uint32_t n, uint64_t *ret);
+
+/* A checksum, for damage and not for enemies: 64 bits, several GB/s. */
+uint64_t ww_checksum(const void *p, size_t bytes);
+
+#endif
