@@ -19,7 +19,8 @@
  * Packets that both ends of one host saw (facts' packet.match) and loopback addresses are not matched again.
  * Sequence numbers are unwrapped, so a stream may be longer than 4 GiB.
  *
- * cost   O(n) time; 28 bytes a packet, and for the longest stream about 60 bytes a packet while it is matched
+ * cost   O(n) time on all CPUs, flows apart; 28 bytes a packet, and for the longest streams about 60 bytes a packet
+ *        while they are matched
  */
 #ifndef WW_MATCH_H
 #define WW_MATCH_H
@@ -50,7 +51,7 @@ struct ww_match_flow { /* one direction of a connection */
 	uint8_t proto;
 	uint64_t sent_on, received_on; /* bits: hosts */
 	uint32_t first_stream;         /* of `next_of_flow` */
-	uint32_t current[2];           /* while a host is added: its stream, received and sent */
+	uint32_t current[2];           /* while a host's streams are made: its stream, received and sent */
 };
 
 struct ww_match_stream {
@@ -71,16 +72,21 @@ struct ww_matcher {
 	uint32_t packets;
 	/* Of sender a and receiver b at [a * WW_MATCH_MAX_HOSTS + b]. */
 	struct ww_match_count *count;
-	struct ww_match_scratch *scratch;
 };
 
 struct ww_matcher *ww_matcher_new(void);
 void ww_matcher_free(struct ww_matcher *m);
 /* Takes what it needs of the next host's packets. error -WW_ELIMIT too many hosts or packets */
 int ww_matcher_add(struct ww_matcher *m, const struct ww_facts *f, struct ww_err *err);
+/* The same in two steps, of which the first needs no matcher and may be done by any thread, for several hosts at
+ * once; `path` is for the message. The part is still to be freed. */
+struct ww_match_part;
+struct ww_match_part *ww_match_part_new(const struct ww_facts *f);
+int ww_matcher_join(struct ww_matcher *m, struct ww_match_part *p, const char *path, struct ww_err *err);
+void ww_match_part_free(struct ww_match_part *p);
 void ww_matcher_run(struct ww_matcher *m);
-/* Gives repeated packets the transmission that arrived: the last one before the arrival. `time` corrects;
- * known has a bit for each host that it can correct. */
+/* Gives repeated packets the transmission that arrived: the last one before the arrival. `time` corrects, on
+ * any thread; known has a bit for each host that it can correct. */
 void ww_matcher_refine(struct ww_matcher *m, int64_t (*time)(void *ctx, uint32_t host, int64_t ts_ns), void *ctx,
 		       uint64_t known);
 static inline bool ww_match_is_sent(const struct ww_match_host *h, uint32_t i)

@@ -1,4 +1,4 @@
-/* match_private.h - what match.c and match_stream.c share. */
+/* match_private.h - what match.c, match_part.c and match_stream.c share. */
 #ifndef WW_MATCH_PRIVATE_H
 #define WW_MATCH_PRIVATE_H
 
@@ -29,6 +29,19 @@ static inline uint64_t ww_seq_step(uint64_t *hi, uint32_t seq, uint32_t flags)
 		*hi = v;
 	return v;
 }
+
+/* A host's packets in streams of its own flows. */
+struct ww_match_part {
+	struct ww_match_host host;
+	WW_VEC(struct ww_match_flow) flow;
+	WW_VEC(struct ww_match_stream) stream; /* `flow` is an index here */
+	struct ww_u64map flows;
+	uint32_t last_flow;
+};
+
+void ww_match_host_release(struct ww_match_host *h);
+bool ww_match_same_flow(const struct ww_match_flow *a, const struct ww_match_flow *b);
+uint64_t ww_match_flow_key(const struct ww_match_flow *fl); /* of its addresses, ports and protocol */
 
 /* Two streams of one flow, and memory that is used again for the next two. */
 struct ww_match_job {

@@ -4,6 +4,7 @@
  * (a, b) gives b's x from a's. What leaves are corrections in epoch ns.
  */
 #include "clock/sync.h"
+#include "base/par.h"
 #include "clock/agree.h"
 #include "clock/match.h"
 #include "clock/stored.h"
@@ -36,12 +37,24 @@ struct ww_sync {
 	struct pair *pairs;    /* [a * n + b], a < b */
 };
 
+struct ww_sync_part {
+	struct clk clk;
+	struct ww_match_part *packets;
+};
+
 struct ww_sync *ww_sync_new(void)
 {
 	struct ww_sync *s = ww_xcalloc(1, sizeof(*s));
 
 	s->m = ww_matcher_new();
 	return s;
+}
+
+static void release_clk(struct clk *c)
+{
+	free(c->name);
+	free(c->path);
+	free(c->uuid);
 }
 
 void ww_sync_free(struct ww_sync *s)
@@ -51,29 +64,51 @@ void ww_sync_free(struct ww_sync *s)
 	for (size_t i = 0; s->pairs && i < s->clk.n * s->clk.n; i++)
 		ww_hull_release(&s->pairs[i].hull);
 	free(s->pairs);
-	for (size_t i = 0; i < s->clk.n; i++) {
-		free(s->clk.v[i].name);
-		free(s->clk.v[i].path);
-		free(s->clk.v[i].uuid);
-	}
+	for (size_t i = 0; i < s->clk.n; i++)
+		release_clk(&s->clk.v[i]);
 	ww_vec_free(&s->clk);
 	ww_matcher_free(s->m);
 	free(s);
 }
 
-int ww_sync_add(struct ww_sync *s, const struct ww_facts *f, struct ww_err *err)
+struct ww_sync_part *ww_sync_part_new(const struct ww_facts *f)
 {
 	const int64_t off = ww_set_epoch_offset(f);
-	int rc = ww_matcher_add(s->m, f, err);
+	struct ww_sync_part *p = ww_xcalloc(1, sizeof(*p));
 
-	if (rc)
-		return rc;
-	*ww_vec_push(&s->clk) = (struct clk){
+	p->packets = ww_match_part_new(f);
+	p->clk = (struct clk){
 		.name = ww_xstrdup(f->host.name ? f->host.name : ""), .via = WW_NONE,
 		.path = ww_xstrdup(f->host.trace_path ? f->host.trace_path : ""),
 		.uuid = ww_xstrdup(f->host.clock_uuid ? f->host.clock_uuid : ""), .epoch_offset_ns = off,
 		.t0_ns = f->begin_ts_ns + off, .end_ns = f->end_ts_ns + off};
-	return 0;
+	return p;
+}
+
+void ww_sync_part_free(struct ww_sync_part *p)
+{
+	if (!p)
+		return;
+	ww_match_part_free(p->packets);
+	release_clk(&p->clk);
+	free(p);
+}
+
+int ww_sync_join(struct ww_sync *s, struct ww_sync_part *p, struct ww_err *err)
+{
+	int rc = ww_matcher_join(s->m, p->packets, p->clk.path, err);
+
+	if (!rc) {
+		*ww_vec_push(&s->clk) = p->clk;
+		p->clk = (struct clk){0};
+	}
+	ww_sync_part_free(p);
+	return rc;
+}
+
+int ww_sync_add(struct ww_sync *s, const struct ww_facts *f, struct ww_err *err)
+{
+	return ww_sync_join(s, ww_sync_part_new(f), err);
 }
 
 static struct pair *pair_of(const struct ww_sync *s, uint32_t a, uint32_t b)
@@ -93,9 +128,10 @@ struct ww_packet_ref ww_sync_match(const struct ww_sync *s, uint32_t host, uint3
 
 /* ---- pairs ---- */
 
-/* The messages of a with the hosts after it, in a's time order. */
-static void feed_hulls(struct ww_sync *s, uint32_t a)
+/* The messages of a with the hosts after it, in a's time order: pairs that no other host feeds. */
+static void feed_hulls(void *ctx, uint32_t a)
 {
+	struct ww_sync *s = ctx;
 	const struct ww_match_host *h = &s->m->host.v[a];
 
 	for (uint32_t i = 0; i < h->n; i++) {
@@ -443,22 +479,48 @@ static int64_t corrected(void *ctx, uint32_t host, int64_t ts_ns)
 	return ww_correction_apply(&set->corrections[host], ts_ns);
 }
 
+struct violations { uint64_t n; int64_t max_ns; };
+
+struct counting {
+	struct ww_sync *s;
+	struct ww_set *set;
+	struct violations *v; /* [receiver * hosts + sender] */
+};
+
+static void count_arrivals(void *ctx, uint32_t h)
+{
+	const struct counting *c = ctx;
+	const struct ww_sync *s = c->s;
+	const struct ww_match_host *mh = &s->m->host.v[h];
+
+	for (uint32_t i = 0; i < mh->n && s->clk.v[h].reached; i++) {
+		if (ww_match_is_sent(mh, i))
+			continue;
+		struct ww_packet_ref r = ww_sync_match(s, h, i);
+		if (r.host == WW_NONE || !s->clk.v[r.host].reached)
+			continue;
+		int64_t early = corrected(c->set, r.host, s->m->host.v[r.host].ts_ns[r.packet]) -
+				corrected(c->set, h, mh->ts_ns[i]);
+		struct violations *v = &c->v[h * s->clk.n + r.host];
+		v->n += early > 0;
+		v->max_ns = WW_MAX(v->max_ns, early);
+	}
+}
+
 static void count_violations(struct ww_sync *s, struct ww_set *set)
 {
-	for (uint32_t h = 0; h < s->clk.n; h++) {
-		const struct ww_match_host *mh = &s->m->host.v[h];
-		for (uint32_t i = 0; i < mh->n; i++) {
-			struct ww_packet_ref r = ww_sync_match(s, h, i);
-			if (ww_match_is_sent(mh, i) || r.host == WW_NONE || !s->clk.v[h].reached ||
-			    !s->clk.v[r.host].reached)
-				continue;
-			int64_t early = corrected(set, r.host, s->m->host.v[r.host].ts_ns[r.packet]) -
-					corrected(set, h, mh->ts_ns[i]);
-			struct pair *p = pair_of(s, h, r.host);
-			p->violations += early > 0;
-			p->violation_max_ns = WW_MAX(p->violation_max_ns, early);
+	const uint32_t n = (uint32_t)s->clk.n;
+	struct counting c = {s, set, ww_xcalloc((size_t)n * n, sizeof(*c.v))};
+
+	ww_par_run(n, count_arrivals, &c);
+	for (uint32_t h = 0; h < n; h++)
+		for (uint32_t from = 0; from < n; from++) {
+			const struct violations *v = &c.v[h * n + from];
+			struct pair *p = pair_of(s, h, from);
+			p->violations += v->n;
+			p->violation_max_ns = WW_MAX(p->violation_max_ns, v->max_ns);
 		}
-	}
+	free(c.v);
 }
 
 static void put_pairs(struct ww_sync *s, struct ww_set *set, struct ww_arena *mem)
@@ -493,8 +555,7 @@ int ww_sync_solve(struct ww_sync *s, struct ww_arena *mem, const struct ww_set_o
 	WW_ASSERT(!s->pairs);
 	s->pairs = ww_xcalloc((size_t)n * n, sizeof(*s->pairs));
 	ww_matcher_run(s->m);
-	for (uint32_t a = 0; a < n; a++)
-		feed_hulls(s, a);
+	ww_par_run(n, feed_hulls, s);
 	for (uint32_t a = 0; a < n; a++)
 		for (uint32_t b = a + 1; b < n; b++)
 			fit_pair(s, a, b);

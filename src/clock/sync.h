@@ -1,7 +1,8 @@
 /* sync.h - the clocks of many hosts, from their packets, one host after the other.
  *
  *   struct ww_sync *s = ww_sync_new();
- *   for each host: ww_sync_add(s, facts, &err);          facts may be released then
+ *   for each host: ww_sync_add(s, facts, &err);          facts may be released then; or, several hosts at once,
+ *                  part = ww_sync_part_new(facts) by any thread, then in order ww_sync_join(s, part, &err)
  *   ww_sync_solve(s, &mem, &opts, &set, &err);           set.corrections, set.pairs; set.hosts is NULL
  *   ... ww_sync_match(s, host, packet) ...
  *   ww_sync_free(s);
@@ -23,6 +24,11 @@ struct ww_sync *ww_sync_new(void);
 void ww_sync_free(struct ww_sync *s);
 /* error -WW_ELIMIT too many hosts or packets */
 int ww_sync_add(struct ww_sync *s, const struct ww_facts *f, struct ww_err *err);
+struct ww_sync_part;
+struct ww_sync_part *ww_sync_part_new(const struct ww_facts *f);
+/* Frees the part. error as ww_sync_add */
+int ww_sync_join(struct ww_sync *s, struct ww_sync_part *p, struct ww_err *err);
+void ww_sync_part_free(struct ww_sync_part *p);
 /* error -WW_EUSAGE no host is called opts->reference. `ret` is in mem. */
 int ww_sync_solve(struct ww_sync *s, struct ww_arena *mem, const struct ww_set_opts *opts, struct ww_set *ret,
 		  struct ww_err *err);

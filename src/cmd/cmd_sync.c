@@ -1,8 +1,18 @@
-/* cmd_sync.c - whywait sync: the clocks of several hosts made one. */
+/* cmd_sync.c - whywait sync: the clocks of several hosts made one.
+ *
+ * Traces are read at once, a thread each, as many as there are CPUs. Of a trace that is read only what the clocks
+ * need is kept, so that the packets' facts of so many traces are in memory and no more.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "base/par.h"
 #include "clock/stored.h"
 #include "clock/sync.h"
 #include "cmd/commands.h"
 #include "cmd/load.h"
+#include "model/model.h"
 #include "view/view.h"
 
 struct args {
@@ -32,25 +42,105 @@ static bool on_extra(void *ctx, int index, const char *arg)
 	return true;
 }
 
-/* Packets of one trace after the other: only what the clocks need of them is kept. */
-static int read_traces(struct ww_sync *s, const struct ww_opts *o)
+struct reading {
+	const struct ww_opts *o;
+	pthread_t main; /* which prints */
+	bool on, shown;
+	struct timespec begin;
+	atomic_ullong events; /* of all traces */
+	struct one {
+		struct reading *all;
+		uint64_t events;
+		struct ww_sync_part *part; /* NULL: rc, err */
+		char *notes;
+		bool loss;
+		int rc;
+		struct ww_err err;
+	} *one; /* of ntraces */
+};
+
+static bool show_progress(void *ctx, uint64_t events)
+{
+	struct one *one = ctx;
+	struct reading *r = one->all;
+	uint64_t all = atomic_fetch_add(&r->events, events - one->events) + events - one->events;
+	struct timespec now;
+
+	one->events = events;
+	if (!r->on || !pthread_equal(pthread_self(), r->main))
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (now.tv_sec - r->begin.tv_sec >= 1) {
+		fprintf(stderr, "\rreading: %.1f million events ", (double)all / 1e6);
+		r->shown = true;
+	}
+	return false;
+}
+
+static void read_one(void *ctx, uint32_t i)
+{
+	struct reading *r = ctx;
+	struct one *one = &r->one[i];
+	struct ww_model_opts mo = {.progress = show_progress, .progress_ctx = one, .packets_only = true,
+				   .one_thread = (unsigned)r->o->ntraces >= ww_par_threads()};
+	struct ww_trace *t = NULL;
+	struct ww_facts f;
+	size_t size;
+
+	if ((one->rc = ww_trace_open(r->o->traces[i], NULL, &t, &one->err)))
+		return;
+	ww_facts_init(&f);
+	one->rc = ww_model_run(t, &mo, &f, &one->err);
+	FILE *notes = open_memstream(&one->notes, &size);
+	if (notes) {
+		ww_load_notes(notes, t, &f, r->o);
+		fclose(notes);
+	}
+	one->loss = f.loss.lost_events || f.loss.bad_packets;
+	if (!one->rc)
+		one->part = ww_sync_part_new(&f);
+	ww_trace_close(t);
+	ww_facts_release(&f);
+}
+
+/* Messages come in the order of the traces; after the first that cannot be read there are none. */
+static int join_traces(struct ww_sync *s, struct reading *r)
 {
 	int worst = WW_EXIT_DONE;
 
-	for (int i = 0; i < o->ntraces; i++) {
-		struct ww_err err = {0};
-		struct ww_facts f;
-		int rc = ww_load_packets(o->traces[i], o, &f);
-		if (rc)
-			return rc;
-		if (f.loss.lost_events || f.loss.bad_packets)
+	for (int i = 0; i < r->o->ntraces && worst != WW_EXIT_FAILED; i++) {
+		struct one *one = &r->one[i];
+		struct ww_sync_part *part = one->part;
+
+		if (one->notes)
+			fputs(one->notes, stderr);
+		one->part = NULL;
+		if (one->rc || ww_sync_join(s, part, &one->err))
+			return ww_opts_fail(&one->err);
+		if (one->loss)
 			worst = WW_EXIT_PARTIAL;
-		rc = ww_sync_add(s, &f, &err);
-		ww_facts_release(&f);
-		if (rc)
-			return ww_opts_fail(&err);
 	}
 	return worst;
+}
+
+static int read_traces(struct ww_sync *s, const struct ww_opts *o)
+{
+	struct reading r = {.o = o, .main = pthread_self(), .on = !o->quiet && isatty(STDERR_FILENO)};
+
+	clock_gettime(CLOCK_MONOTONIC, &r.begin);
+	r.one = ww_xcalloc((size_t)o->ntraces, sizeof(*r.one));
+	for (int i = 0; i < o->ntraces; i++)
+		r.one[i].all = &r;
+	ww_par_run((uint32_t)o->ntraces, read_one, &r);
+	if (r.shown)
+		fputs("\r\033[K", stderr);
+	int rc = join_traces(s, &r);
+	for (int i = 0; i < o->ntraces; i++) {
+		ww_sync_part_free(r.one[i].part);
+		free(r.one[i].notes);
+	}
+	free(r.one);
+	return rc;
 }
 
 static bool is_whole(const struct ww_set *set)

@@ -30,7 +30,7 @@ static bool show_progress(void *ctx, uint64_t events)
 	return false;
 }
 
-static void put_notes(const struct ww_trace *t, const struct ww_facts *f, const struct ww_opts *o)
+void ww_load_notes(FILE *to, const struct ww_trace *t, const struct ww_facts *f, const struct ww_opts *o)
 {
 	const struct ww_damage *damage;
 	uint32_t n = ww_trace_damage(t, &damage), shown = o->verbose ? n : WW_MIN(n, 3u);
@@ -40,19 +40,19 @@ static void put_notes(const struct ww_trace *t, const struct ww_facts *f, const 
 		return;
 	for (uint32_t i = 0; i < shown; i++) {
 		ww_err_format(&damage[i].err, buf, sizeof(buf));
-		fprintf(stderr, "whywait: damaged: %s\n", buf);
+		fprintf(to, "whywait: damaged: %s\n", buf);
 	}
 	if (shown < n)
-		fprintf(stderr, "whywait: damaged: %u more places (-v)\n", n - shown);
+		fprintf(to, "whywait: damaged: %u more places (-v)\n", n - shown);
 	if (f->loss.lost_events && !o->answer_has_loss)
-		fprintf(stderr, "whywait: events lost while recording: %" PRIu64 "; what overlaps the gaps is uncertain\n",
+		fprintf(to, "whywait: events lost while recording: %" PRIu64 "; what overlaps the gaps is uncertain\n",
 			f->loss.lost_events);
 }
 
-static int model(const char *path, const struct ww_opts *o, bool packets_only, struct ww_facts *f, struct ww_err *err)
+static int model(const char *path, const struct ww_opts *o, struct ww_facts *f, struct ww_err *err)
 {
 	struct progress p = {.on = !o->quiet && isatty(STDERR_FILENO)};
-	struct ww_model_opts mo = {.progress = show_progress, .progress_ctx = &p, .packets_only = packets_only};
+	struct ww_model_opts mo = {.progress = show_progress, .progress_ctx = &p};
 	struct ww_trace *t = NULL;
 	int rc = ww_trace_open(path, NULL, &t, err);
 
@@ -62,7 +62,7 @@ static int model(const char *path, const struct ww_opts *o, bool packets_only, s
 	rc = ww_model_run(t, &mo, f, err);
 	if (p.shown)
 		fputs("\r\033[K", stderr);
-	put_notes(t, f, o);
+	ww_load_notes(stderr, t, f, o);
 	ww_trace_close(t);
 	return rc;
 }
@@ -180,7 +180,7 @@ static int load(const char *path, const struct ww_opts *opts, struct ww_loaded *
 {
 	ret->path = ww_xstrdup(path);
 	ww_facts_init(&ret->facts);
-	int rc = model(path, opts, false, &ret->facts, err);
+	int rc = model(path, opts, &ret->facts, err);
 	return rc ? rc : make_query(ret, opts, err);
 }
 
@@ -214,17 +214,6 @@ int ww_load_status(const struct ww_loaded *l)
 }
 
 /* ---- several hosts ---- */
-
-int ww_load_packets(const char *path, const struct ww_opts *opts, struct ww_facts *ret)
-{
-	struct ww_err err = {0};
-
-	ww_facts_init(ret);
-	if (!model(path, opts, true, ret, &err))
-		return 0;
-	ww_facts_release(ret);
-	return ww_opts_fail(&err);
-}
 
 /* The first trace's range in host h's clock. */
 static void range_of_host(struct ww_loaded_set *s, uint32_t h)

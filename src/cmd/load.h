@@ -22,8 +22,9 @@ void ww_load_release(struct ww_loaded *l);
 /* WW_EXIT_DONE, or WW_EXIT_PARTIAL when events were lost or parts are damaged. */
 int ww_load_status(const struct ww_loaded *l);
 
-/* Only the packets and the time range of a trace (model.h); facts to be released by the caller. */
-int ww_load_packets(const char *path, const struct ww_opts *opts, struct ww_facts *ret);
+struct ww_trace;
+/* What a person should know of damage and loss, as -q and -v say. */
+void ww_load_notes(FILE *to, const struct ww_trace *t, const struct ww_facts *f, const struct ww_opts *o);
 
 /* Several hosts' traces, one trace each, in one time (clock/set.h). n is at least 1.
  *   struct ww_loaded_set s;  rc = ww_load_set(opts->traces, opts->ntraces, opts, NULL, &s);  if (rc) return rc;

@@ -309,7 +309,8 @@ static int read_all(struct ww_model *m, const struct ww_model_opts *opts)
 	uint64_t n = 0, told = 0;
 	int r;
 
-	ww_trace_read_ahead(m->trace);
+	if (!opts || !opts->one_thread)
+		ww_trace_read_ahead(m->trace);
 	while ((r = ww_trace_batch(m->trace, &ev, m->err)) > 0) {
 		for (int i = 0; i < r; i++)
 			handle(m, &ev[i]);

@@ -17,6 +17,7 @@ struct ww_model_opts {
 	const char *const *without;
 	/* Only facts->packet (without threads) and the time range: for traces that are only synchronised. */
 	bool packets_only;
+	bool one_thread; /* no thread of its own reads ahead: several traces are read at once */
 };
 
 /* ww_model_run - reads the whole trace and appends, then seals, the facts.
