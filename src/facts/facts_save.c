@@ -1,0 +1,223 @@
+/* facts_save.c - sealed facts -> a facts file.
+ *
+ * The columns are packed in parallel. Each job fills a buffer with blocks of its column and appends it to the file
+ * where the last one ended; the directory says where each block went. Everything is on the disk before the file gets
+ * its name.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/par.h"
+#include "base/place.h"
+#include "facts/file_private.h"
+
+#define BUFFER_BYTES (512u << 10)
+
+struct save {
+	const struct ww_facts *f;
+	int fd;
+	struct file_column columns[FILE_COLUMNS_MAX];
+	struct column_place places[FILE_COLUMNS_MAX];
+	uint32_t ncolumns;
+	struct block_place *blocks;
+	uint64_t nblocks;
+	_Atomic uint64_t end;  /* of the file so far */
+	_Atomic int failed;    /* errno; or EDOM: no reader would believe these facts */
+	uint64_t limit;        /* on the file's size */
+};
+
+static bool write_at(struct save *s, const void *p, size_t n, uint64_t at)
+{
+	const char *from = p;
+
+	if (at + n > s->limit) { /* the limit would come as a signal */
+		s->failed = EFBIG;
+		return false;
+	}
+	while (n) {
+		ssize_t done = pwrite(s->fd, from, n, (off_t)at);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0) {
+			s->failed = done < 0 ? errno : ENOSPC;
+			return false;
+		}
+		from += done;
+		at += (uint64_t)done;
+		n -= (size_t)done;
+	}
+	return true;
+}
+
+struct buffer {
+	uint8_t *p;
+	uint32_t used;
+	uint64_t first, next; /* blocks in it */
+};
+
+static bool flush(struct save *s, struct buffer *b)
+{
+	uint64_t at = atomic_fetch_add(&s->end, b->used);
+
+	for (uint64_t i = b->first; i < b->next; i++)
+		s->blocks[i].offset += at;
+	bool ok = !b->used || write_at(s, b->p, b->used, at);
+	b->used = 0;
+	b->first = b->next;
+	return ok;
+}
+
+static void save_column(void *ctx, uint32_t i)
+{
+	struct save *s = ctx;
+	const struct file_column *c = &s->columns[i];
+	const struct column_rule rule = ww_file_rule(c, s->f);
+	const char *from = *ww_file_pointer(c, s->f);
+	struct buffer b = {.first = s->places[i].first_block, .next = s->places[i].first_block};
+	uint64_t rows = s->places[i].rows, v[WW_PACK_ROWS];
+
+	if (!rows || s->failed)
+		return;
+	b.p = ww_xmalloc(BUFFER_BYTES);
+	for (uint64_t row = 0; row < rows && !s->failed; row += WW_PACK_ROWS) {
+		const uint32_t n = (uint32_t)WW_MIN(rows - row, WW_PACK_ROWS);
+
+		if (b.used + WW_PACK_MAX_BYTES > BUFFER_BYTES && !flush(s, &b))
+			break;
+		ww_file_widen(c, from + row * c->size, n, v);
+		if (!ww_file_obeys(&rule, v, n))
+			s->failed = EDOM;
+		struct block_place *p = &s->blocks[b.next++];
+		p->offset = b.used;
+		p->bytes = ww_pack(v, n, b.p + b.used);
+		p->sum = (uint32_t)ww_checksum(b.p + b.used, p->bytes);
+		b.used += p->bytes;
+	}
+	if (!s->failed)
+		flush(s, &b);
+	free(b.p);
+}
+
+static void plan(struct save *s)
+{
+	s->ncolumns = ww_file_columns(s->columns);
+	for (uint32_t i = 0; i < s->ncolumns; i++) {
+		const struct file_column *c = &s->columns[i];
+
+		s->places[i] = (struct column_place){(uint64_t)ww_file_rows(c, s->f) + (c->id == WW_NONE), s->nblocks};
+		s->nblocks += (s->places[i].rows + WW_PACK_ROWS - 1) / WW_PACK_ROWS;
+	}
+	s->blocks = ww_xcalloc(s->nblocks + 1, sizeof(*s->blocks));
+}
+
+static bool save_rest(struct save *s, const struct ww_facts_key *key, const struct ww_facts_notes *notes)
+{
+	struct file_head h = {.magic = FILE_MAGIC, .endian = FILE_ENDIAN, .columns = s->ncolumns, .key = *key,
+			      .blocks = s->nblocks};
+	const size_t places = s->ncolumns * sizeof(*s->places), blocks = s->nblocks * sizeof(*s->blocks);
+	struct meta_io io = {0};
+
+	ww_file_meta(&io, (struct ww_facts *)(uintptr_t)s->f, (struct ww_facts_notes *)(uintptr_t)notes);
+	h.meta_offset = s->end;
+	h.meta_bytes = io.out.n;
+	h.meta_sum = ww_checksum(io.out.v, io.out.n);
+	h.dir_offset = (h.meta_offset + h.meta_bytes + 7) & ~UINT64_C(7);
+	h.dir_bytes = places + blocks;
+	h.file_bytes = h.dir_offset + h.dir_bytes;
+	char *dir = ww_xmalloc(h.dir_bytes);
+	memcpy(dir, s->places, places);
+	memcpy(dir + places, s->blocks, blocks);
+	h.dir_sum = ww_checksum(dir, h.dir_bytes);
+	h.sum = ww_checksum(&h, offsetof(struct file_head, sum));
+	bool ok = write_at(s, io.out.v, io.out.n, h.meta_offset) && write_at(s, dir, h.dir_bytes, h.dir_offset) &&
+		  write_at(s, &h, sizeof(h), 0);
+	free(dir);
+	ww_vec_free(&io.out);
+	return ok;
+}
+
+static int save_all(struct save *s, const struct ww_facts_key *key, const struct ww_facts_notes *notes)
+{
+	struct rlimit lim;
+
+	s->limit = getrlimit(RLIMIT_FSIZE, &lim) || lim.rlim_cur == RLIM_INFINITY ? INT64_MAX : lim.rlim_cur;
+	s->end = sizeof(struct file_head);
+	plan(s);
+	ww_par_run(s->ncolumns, save_column, s);
+	if (!s->failed && save_rest(s, key, notes) && fsync(s->fd))
+		s->failed = errno;
+	free(s->blocks);
+	return s->failed;
+}
+
+/* The new file, locked: -1 with EAGAIN while another process writes it. A writer that was killed left one behind,
+ * which is taken over; one that is done may have renamed it between our open and our lock. */
+static int open_new(int dir, const char *tmp)
+{
+	struct stat ours, named;
+	int fd = openat(dir, tmp, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return -1;
+	if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &ours) || fstatat(dir, tmp, &named, AT_SYMLINK_NOFOLLOW) ||
+	    ours.st_ino != named.st_ino || ours.st_dev != named.st_dev || ours.st_nlink != 1 || ftruncate(fd, 0)) {
+		close(fd);
+		errno = EAGAIN;
+		return -1;
+	}
+	return fd;
+}
+
+static int save_in(int dir, struct save *s, const struct ww_facts_key *key, const struct ww_facts_notes *notes,
+		   const char *name, const char *file, struct ww_err *err)
+{
+	char *tmp = ww_xasprintf("%s.new", name);
+	int failed = 0;
+
+	s->fd = open_new(dir, tmp);
+	if (s->fd < 0) {
+		failed = errno;
+	} else {
+		failed = save_all(s, key, notes);
+		if (!failed && renameat(dir, tmp, dir, name))
+			failed = errno;
+		if (failed)
+			unlinkat(dir, tmp, 0);
+		else
+			fsync(dir);
+		close(s->fd); /* and with it the lock */
+	}
+	free(tmp);
+	if (failed == EDOM)
+		return ww_err_set(err, WW_ELIMIT, file, WW_ERR_NO_OFFSET, "the facts have values that none can have; they are not kept");
+	errno = failed;
+	return failed && failed != EAGAIN ? ww_err_errno(err, file, "the facts cannot be kept") : 0;
+}
+
+int ww_facts_save(const struct ww_facts *f, const struct ww_facts_key *key, const struct ww_facts_notes *notes,
+		  const char *file, struct ww_err *err)
+{
+	struct save s = {.f = f};
+	char *path = ww_xstrdup(file), *slash = strrchr(path, '/');
+
+	WW_ASSERT(f->sealed && slash);
+	ww_place_make_parents(path);
+	*slash = 0;
+	int dir = open(*path ? path : "/", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc;
+
+	if (dir < 0) {
+		rc = ww_err_errno(err, file, "the facts cannot be kept");
+	} else {
+		rc = save_in(dir, &s, key, notes, slash + 1, file, err);
+		close(dir);
+	}
+	free(path);
+	return rc;
+}

@@ -1,0 +1,87 @@
+/* file_private.h - the layout of a facts file, between the files of src/facts that write and read it.
+ *
+ *   head | blocks of columns, in no order | meta | directory: columns, blocks
+ * All in the byte order of the machine that wrote it; another one makes its own.
+ */
+#ifndef WW_FILE_PRIVATE_H
+#define WW_FILE_PRIVATE_H
+
+#include "base/pack.h"
+#include "base/span.h"
+#include "base/vec.h"
+#include "facts/facts_file.h"
+
+#define FILE_MAGIC "wwfacts1"
+#define FILE_ENDIAN 0x01020304u
+
+struct file_head {
+	char magic[8];
+	uint32_t endian, columns;
+	struct ww_facts_key key;
+	uint64_t file_bytes;
+	uint64_t meta_offset, meta_bytes, meta_sum;
+	uint64_t dir_offset, dir_bytes, dir_sum;
+	uint64_t blocks; /* of all columns; the directory is `columns` column_place and so many block_place */
+	uint64_t sum;    /* of all that stands before it */
+};
+_Static_assert(sizeof(struct file_head) == 120, "the head of a facts file is 120 bytes on disk");
+
+struct column_place {
+	uint64_t rows, first_block;
+};
+_Static_assert(sizeof(struct column_place) == 16, "a column of the directory is 16 bytes on disk");
+
+struct block_place { /* of 4096 rows; the last one of a column may have fewer */
+	uint64_t offset;
+	uint32_t bytes, sum;
+};
+_Static_assert(sizeof(struct block_place) == 16, "a block of the directory is 16 bytes on disk");
+
+/* What the values of a column may be, so that whoever uses them as an index is safe. */
+struct column_rule {
+	uint64_t least, limit; /* as packed: least <= v < limit */
+};
+
+/* A column of a fact, or an index that sealing made: where it is in struct ww_facts. */
+struct file_column {
+	const char *fact, *name;
+	uint32_t id;      /* enum ww_column_id; WW_NONE: an index on the heap */
+	uint32_t size;
+	bool is_signed;
+	const char *unit; /* with `sql`, what its values are */
+	const char *sql;
+	size_t at;        /* of the pointer to it */
+	size_t rows_at;   /* of the number of rows; heap: of that, one more */
+};
+
+#define FILE_COLUMNS_MAX 256u
+/* All columns, in the file's order. */
+uint32_t ww_file_columns(struct file_column ret[FILE_COLUMNS_MAX]);
+struct column_rule ww_file_rule(const struct file_column *c, const struct ww_facts *f);
+
+static inline void **ww_file_pointer(const struct file_column *c, const struct ww_facts *f)
+{
+	return (void **)((char *)(uintptr_t)f + c->at);
+}
+
+static inline uint32_t ww_file_rows(const struct file_column *c, const struct ww_facts *f)
+{
+	uint32_t n;
+
+	memcpy(&n, (const char *)f + c->rows_at, sizeof(n));
+	return n;
+}
+
+/* Between a column's own type and the unsigned numbers that are packed: near numbers stay near, WW_NONE is 0. */
+void ww_file_widen(const struct file_column *c, const void *from, uint32_t n, uint64_t *ret);
+void ww_file_narrow(const struct file_column *c, const uint64_t *from, uint32_t n, void *ret);
+/* Do all n values obey? */
+bool ww_file_obeys(const struct column_rule *r, const uint64_t *v, uint32_t n);
+/* What is in struct ww_facts beside columns: written when `in` is NULL, else read from it. */
+struct meta_io {
+	struct ww_span *in;
+	WW_VEC(uint8_t) out;
+};
+bool ww_file_meta(struct meta_io *io, struct ww_facts *f, struct ww_facts_notes *notes);
+
+#endif
