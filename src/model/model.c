@@ -40,10 +40,11 @@ static const ww_handler handlers[WW_K_N] = {
 	[WW_K_OWN_URING] = ww_on_own_uring,
 	[WW_K_OWN_THROTTLE] = ww_on_own_throttle, [WW_K_OWN_STOLEN] = ww_on_own_stolen,
 	[WW_K_OWN_TIMER_TASK] = ww_on_own_timer_task,
+	[WW_K_OWN_FUNCTION] = ww_on_own_function,
 	[WW_K_OWN_SYS_ENTRY] = ww_on_own_sys_entry, [WW_K_OWN_SYS_EXIT] = ww_on_own_sys_exit,
 	[WW_K_OWN_FDS] = ww_on_own_fds, [WW_K_OWN_IPI] = ww_on_own_ipi,
 	[WW_K_OWN_SK_READY] = ww_on_own_sk_ready, [WW_K_OWN_MAP] = ww_on_own_map,
-	[WW_K_OWN_STACK] = ww_on_own_stack,
+	[WW_K_OWN_STACK] = ww_on_own_stack, [WW_K_OWN_CGROUP] = ww_on_own_cgroup,
 };
 
 static bool has_field(const struct ww_class *c, const char *name, size_t len)
@@ -285,7 +286,7 @@ static void release(struct ww_model *m)
 	struct ww_u64map *maps[] = {&m->by_pid, &m->files, &m->irqs, &m->devices,
 				    &m->block_open, &m->timer_open, &m->skb_sent, &m->flow_sent,
 				    &m->sock_ino, &m->work_open, &m->epoll, &m->fd_tables,
-				    &m->files_by_name, &m->sock_addr};
+				    &m->files_by_name, &m->sock_addr, &m->cgroups, &m->functions};
 
 	for (size_t i = 0; i < WW_ARRAY_SIZE(maps); i++)
 		ww_u64map_release(maps[i]);

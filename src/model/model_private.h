@@ -10,6 +10,7 @@
  *   syscall.c   system calls; fd.c descriptors and files; ready.c what poll found
  *   stack.c where threads blocked; symbols.c names for it
  *   block.c timer.c net.c work.c fault.c statedump.c own.c   one kind of event each
+ *   cgroup.c    which cgroup a thread is in
  *   finish.c    end of the trace: open states, gaps, what the producer knew
  */
 #ifndef WW_MODEL_PRIVATE_H
@@ -175,9 +176,11 @@ struct ww_model {
 	uint32_t sent_at;
 	struct ww_u64map sock_ino;    /* socket inode -> file */
 	struct ww_u64map work_open;   /* address -> work row */
+	struct ww_u64map functions;   /* the kernel's: address -> name */
 	struct ww_u64map epoll;       /* (process, epfd, data) -> fd */
 	struct ww_u64map fd_tables;   /* state dump: table address -> process + 1 */
 	struct ww_u64map files_by_name;
+	struct ww_u64map cgroups;     /* id -> path */
 	struct ww_u64map sock_addr;   /* addresses and ports -> file */
 	bool has_waking, has_wakeup, has_fault_end, has_exceptions, has_softirq, has_irq, has_syscalls,
 		has_timer_vector, has_timers, has_switch_class;
@@ -216,6 +219,8 @@ static inline int64_t ww_v_int(const struct ww_event *ev, uint32_t slot, int64_t
 }
 /* Interned text; 0 ("") when absent. A fixed-size char array counts up to its NUL. */
 uint32_t ww_v_str(struct ww_model *m, const struct ww_event *ev, uint32_t slot);
+/* The name of a kernel's function, from its text or its address; 0: not told. */
+uint32_t ww_v_function(struct ww_model *m, const struct ww_event *ev, uint32_t slot);
 /* Integers of an array field, by visiting; returns how many of them (<= max). */
 uint32_t ww_v_array(struct ww_model *m, const struct ww_event *ev, const char *field, int64_t *to,
 		    uint32_t max);
@@ -311,8 +316,9 @@ WW_HANDLER(dump_ns);
 WW_HANDLER(own_target); WW_HANDLER(own_recorder); WW_HANDLER(own_block); WW_HANDLER(own_waker);
 WW_HANDLER(own_file); WW_HANDLER(own_fd); WW_HANDLER(own_sock); WW_HANDLER(own_ready);
 WW_HANDLER(own_epoll); WW_HANDLER(own_fault_end); WW_HANDLER(own_uring);
-WW_HANDLER(own_throttle); WW_HANDLER(own_stolen); WW_HANDLER(own_timer_task); WW_HANDLER(own_sys_entry);
+WW_HANDLER(own_throttle); WW_HANDLER(own_stolen); WW_HANDLER(own_timer_task); WW_HANDLER(own_function);
+WW_HANDLER(own_sys_entry);
 WW_HANDLER(own_sys_exit); WW_HANDLER(own_fds); WW_HANDLER(own_ipi); WW_HANDLER(own_sk_ready); WW_HANDLER(own_map);
-WW_HANDLER(own_stack);
+WW_HANDLER(own_stack); WW_HANDLER(own_cgroup);
 
 #endif

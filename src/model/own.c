@@ -43,6 +43,14 @@ void ww_on_own_recorder(struct ww_model *m, const struct ww_event *ev)
 		m->f->thread.flags[t->index] |= WW_TF_RECORDER;
 }
 
+/* "fn [module]" is told by its first word, as elsewhere. */
+void ww_on_own_function(struct ww_model *m, const struct ww_event *ev)
+{
+	const char *name = ww_facts_str(m->f, ww_v_str(m, ev, 1));
+
+	ww_u64map_put(&m->functions, ww_v_u64(ev, 0), ww_strtab_intern(&m->f->strs, name, strcspn(name, " ")));
+}
+
 void ww_on_own_file(struct ww_model *m, const struct ww_event *ev)
 {
 	ww_file_named(m, (enum ww_file_kind)ww_v_u64(ev, 0), (uint32_t)ww_v_u64(ev, 1), ww_v_u64(ev, 2), ww_v_str(m, ev, 3));

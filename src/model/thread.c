@@ -12,6 +12,13 @@ uint32_t ww_v_str(struct ww_model *m, const struct ww_event *ev, uint32_t slot)
 	return ww_strtab_intern(&m->f->strs, ev->v[slot].p, strnlen(ev->v[slot].p, ev->v[slot].len));
 }
 
+uint32_t ww_v_function(struct ww_model *m, const struct ww_event *ev, uint32_t slot)
+{
+	uint64_t *name = m->functions.n ? ww_u64map_find(&m->functions, ww_v_u64(ev, slot)) : NULL;
+
+	return name ? (uint32_t)*name : ww_v_str(m, ev, slot);
+}
+
 struct ww_thr *ww_thr_at(struct ww_model *m, uint32_t index)
 {
 	return index < m->thr.n ? m->thr.v[index] : NULL;

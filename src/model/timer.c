@@ -80,7 +80,7 @@ static void fire(struct ww_model *m, const struct ww_event *ev, const char *what
 	uint64_t object = ww_v_u64(ev, S_TM_ADDR);
 	const struct ww_armed *a = armed_find(m, object);
 	struct ww_armed expiring = m->cpu->expiring;
-	uint32_t name = ww_v_str(m, ev, S_TM_FUNCTION);
+	uint32_t name = ww_v_function(m, ev, S_TM_FUNCTION);
 	struct ww_timer r = {.object = object, .name = name ? name : ww_intern(m, what), .armed_by = WW_NONE,
 			     .armed_ts_ns = -1, .expires_ts_ns = -1, .fired_ts_ns = m->now,
 			     .trigger = WW_NONE};

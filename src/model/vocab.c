@@ -120,10 +120,12 @@ static const struct ww_vocab_row rows[] = {
 	{WW_K_OWN_URING, "whywait_uring", "op ctx req user_data res opcode"},
 	{WW_K_OWN_THROTTLE, "whywait_throttle", "tid on"},
 	{WW_K_OWN_TIMER_TASK, "whywait_timer_task", "timer tid"},
+	{WW_K_OWN_FUNCTION, "whywait_function", "address name"},
 	{WW_K_OWN_SYS_ENTRY, "whywait_syscall_entry", "nr abi arg0 arg1 arg2"},
 	{WW_K_OWN_STOLEN, "whywait_stolen", "ns"},
 	{WW_K_OWN_SYS_EXIT, "whywait_syscall_exit", "nr abi ret"},
 	{WW_K_OWN_FDS, "whywait_fds", "pid"},
+	{WW_K_OWN_CGROUP, "whywait_cgroup", "tid group id path"},
 	{WW_K_OWN_MAP, "whywait_map", "pid start end offset dev ino"},
 	{WW_K_OWN_STACK, "whywait_stack", "tid user"},
 };

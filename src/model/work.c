@@ -18,7 +18,7 @@ void ww_on_work_queue(struct ww_model *m, const struct ww_event *ev)
 {
 	struct ww_thr *t = ww_thr_current(m);
 	struct ww_done after = queued_after(m->cpu);
-	struct ww_work r = {.object = ww_v_u64(ev, S_WQ_WORK), .name = ww_v_str(m, ev, S_WQ_FUNCTION),
+	struct ww_work r = {.object = ww_v_u64(ev, S_WQ_WORK), .name = ww_v_function(m, ev, S_WQ_FUNCTION),
 			    .queued_by = !m->cpu->depth && t && !t->idle ? t->index : WW_NONE,
 			    .queued_ts_ns = m->now, .start_ts_ns = -1, .end_ts_ns = -1,
 			    .trigger_kind = after.kind, .trigger = after.fact, .thread = WW_NONE};
@@ -36,7 +36,7 @@ void ww_on_work_start(struct ww_model *m, const struct ww_event *ev)
 		row = (uint32_t)*i;
 		ww_u64map_del(&m->work_open, object);
 	} else {
-		struct ww_work r = {.object = object, .name = ww_v_str(m, ev, S_WQ_FUNCTION),
+		struct ww_work r = {.object = object, .name = ww_v_function(m, ev, S_WQ_FUNCTION),
 				    .queued_by = WW_NONE, .queued_ts_ns = -1, .end_ts_ns = -1,
 				    .trigger = WW_NONE, .thread = WW_NONE};
 		row = ww_work_push(m->f, &r);

@@ -52,6 +52,8 @@ const struct ww_class ww_classes[] = {
 	OWN(SYSCALL_EXIT, "syscall_exit", I32("nr") U8("abi") I64("ret")),
 	OWN(STOLEN, "stolen", U64("ns")),
 	OWN(MAP, "map", I32("pid") X64("start") X64("end") X64("offset") U32("dev") U64("ino")),
+	OWN(FUNCTION, "function", X64("address") STR("name")),
+	OWN(CGROUP, "cgroup", I32("tid") U8("group") U64("id") STR("path")),
 	OWN(FDS, "fds", I32("pid") U32("n") INT(64, 0, 16, "open[ _n ]")),
 };
 

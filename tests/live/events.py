@@ -270,6 +270,28 @@ def test_files():
 
 # ---- 32-bit programs ----
 
+def test_functions():
+    """The functions of timers and work items have the names that the kernel lists."""
+    said, trace = record('uring')
+    if said is None:
+        return
+    symbols = {}
+    for line in open('/proc/kallsyms'):
+        at, _, name = line.split()[:3]
+        symbols.setdefault(int(at, 16), set()).add(name)
+    es = events(trace, ('whywait_function', 'timer_hrtimer_expire_entry', 'timer_expire_entry', 'workqueue_'))
+    told, late = {}, []
+    for e in es:
+        if e['_'] == 'whywait_function':
+            told[e['address']] = e['name']
+        elif 'function' in e and e['function'] not in told:
+            late.append(e)
+    ok(len(told) > 2 and all(v.split()[0] in symbols.get(a, ()) for a, v in told.items()),
+       '%d functions have the names of /proc/kallsyms' % len(told), told.items())
+    # Another CPU may be just about to tell it, or an interrupt came in between: once each, at most.
+    ok(len(late) <= len({e['function'] for e in late}) and len(late) <= 2, 'and are told before they are called', late)
+
+
 def test_compat():
     prog, trace = os.path.join(BUILD, 'tests/live/live-compat32'), os.path.join(work, 'compat')
     try:

@@ -2,6 +2,7 @@
 #ifndef WW_IRQ_BPF_H
 #define WW_IRQ_BPF_H
 
+#include "function.bpf.h"
 #include "steal.bpf.h"
 
 /* The programs of exits stand before those of entries, and are attached in this order: an exit without its entry
@@ -184,6 +185,7 @@ int BPF_PROG(ww_hrtimer_expire_entry, struct hrtimer *t, s64 *now)
 
 		ww_emit_timer_task((u64)t, BPF_CORE_READ(sl, task));
 	}
+	ww_saw_function(fn);
 	bpf_probe_read_kernel(&now_ns, sizeof(now_ns), now);
 	p = ww_reserve(&s, WW_EV_TIMER_HRTIMER_EXPIRE_ENTRY, 24);
 	if (!p)
@@ -240,6 +242,7 @@ int BPF_PROG(ww_timer_expire_entry, struct timer_list *t, unsigned long baseclk)
 
 		ww_emit_timer_task((u64)t, BPF_CORE_READ(pt, task));
 	}
+	ww_saw_function(fn);
 	p = ww_reserve(&s, WW_EV_TIMER_EXPIRE_ENTRY, 32);
 	if (!p)
 		return 0;

@@ -7,13 +7,15 @@
 SEC("tp_btf/workqueue_queue_work")
 int BPF_PROG(ww_workqueue_queue_work, int req_cpu, void *pwq, struct work_struct *work)
 {
+	u64 function = (u64)work->func;
 	struct ww_slot s;
-	u8 *p = ww_reserve(&s, WW_EV_WORKQUEUE_QUEUE_WORK, 20);
 
+	ww_saw_function(function);
+	u8 *p = ww_reserve(&s, WW_EV_WORKQUEUE_QUEUE_WORK, 20);
 	if (!p)
 		return 0;
 	ww_put64(p, 0, (u64)work);
-	ww_put64(p, 8, (u64)work->func);
+	ww_put64(p, 8, function);
 	ww_put32(p, 16, req_cpu);
 	ww_commit(&s);
 	return 0;
@@ -41,7 +43,10 @@ static __always_inline void ww_emit_work(u32 id, u64 work, u64 function)
 SEC("tp_btf/workqueue_execute_start")
 int BPF_PROG(ww_workqueue_execute_start, struct work_struct *work)
 {
-	ww_emit_work(WW_EV_WORKQUEUE_EXECUTE_START, (u64)work, (u64)work->func);
+	u64 function = (u64)work->func;
+
+	ww_saw_function(function);
+	ww_emit_work(WW_EV_WORKQUEUE_EXECUTE_START, (u64)work, function);
 	return 0;
 }
 

@@ -83,7 +83,8 @@ struct ww_ring_ctl {
 	ww_s32 irq_depth;  /* handlers and softirqs that are running on this CPU */
 	ww_u64 missed;     /* programs that the kernel skipped here, when it was looked at last */
 	ww_u64 scratch;
-	ww_u64 pad1[2];
+	ww_u64 function;   /* see bpf/function.bpf.h */
+	ww_u64 pad1;
 	ww_u64 read_n;     /* the reader's: sub-buffers below this number are free */
 	ww_u64 pad2[7];
 };
@@ -104,8 +105,9 @@ struct ww_iter_task {
 	ww_u32 dev, pad2;
 	ww_u64 ino;
 	ww_u64 arg[6];
+	ww_u64 cgroup; /* id in the second version's hierarchy */
 };
-WW_STATIC_ASSERT(sizeof(struct ww_iter_task) == 184);
+WW_STATIC_ASSERT(sizeof(struct ww_iter_task) == 192);
 
 struct ww_iter_file {
 	ww_s32 pid, fd;
@@ -179,6 +181,15 @@ enum ww_fd_call {
 	WW_FC_EPOLL_CTL = 1024,
 	WW_FC_RECVMSG = 2048, /* may receive descriptors */
 	WW_FC_RANGE = 4096,   /* closes many */
+};
+
+/* The kernel's functions that timers and work items call, each named once. Slot: a hash of the address, or its
+ * neighbour; a function that finds both taken stays without a name. */
+#define WW_FUNCTIONS     1024
+#define WW_FUNCTION_NAME 56
+struct ww_function {
+	ww_u64 address; /* 0: free */
+	char name[WW_FUNCTION_NAME]; /* "wb_workfn", or "fn [module]" */
 };
 
 #endif
