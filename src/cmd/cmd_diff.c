@@ -91,7 +91,7 @@ int cmd_diff(int argc, char **argv)
 		.summary = "What takes longer now: recordings of a command before and after a change, "
 			   "compared by cause.\n"
 			   "Several recordings a side tell the change from chance.",
-		.groups = WW_OG_TARGET | WW_OG_RANGE | WW_OG_JSON | WW_OG_TOP,
+		.groups = WW_OG_TARGET | WW_OG_RANGE | WW_OG_JSON | WW_OG_TOP | WW_OG_FACTS,
 	};
 	const int after = count_after(argc, argv);
 	struct ww_opts o;

@@ -132,7 +132,7 @@ int cmd_path(int argc, char **argv)
 		.name = "path", .args = "[TRACE...]", .max_traces = WW_OPTS_MAX_TRACES,
 		.summary = "The critical path: the chain of activity, across threads, devices, timers, packets and hosts,\n"
 			   "that decided when a thread finished. Give the traces of several hosts to follow it over all.",
-		.groups = WW_OG_TARGET | WW_OG_RANGE | WW_OG_JSON | WW_OG_TOP,
+		.groups = WW_OG_TARGET | WW_OG_RANGE | WW_OG_JSON | WW_OG_TOP | WW_OG_FACTS,
 		.extra = extra, .on_extra = on_extra, .ctx = &a,
 	};
 	struct ww_loaded_set s;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "cmd/cache.h"
 #include "cmd/commands.h"
 #include "cmd/load.h"
 #include "model/model.h"
@@ -30,18 +31,14 @@ static bool show_progress(void *ctx, uint64_t events)
 	return false;
 }
 
-void ww_load_notes(FILE *to, const struct ww_trace *t, const struct ww_facts *f, const struct ww_opts *o)
+static void put_notes(FILE *to, const struct ww_facts_notes *damage, const struct ww_facts *f, const struct ww_opts *o)
 {
-	const struct ww_damage *damage;
-	uint32_t n = ww_trace_damage(t, &damage), shown = o->verbose ? n : WW_MIN(n, 3u);
-	char buf[1200];
+	uint32_t n = damage->n, shown = o->verbose ? n : WW_MIN(n, 3u);
 
 	if (o->quiet)
 		return;
-	for (uint32_t i = 0; i < shown; i++) {
-		ww_err_format(&damage[i].err, buf, sizeof(buf));
-		fprintf(to, "whywait: damaged: %s\n", buf);
-	}
+	for (uint32_t i = 0; i < shown; i++)
+		fprintf(to, "whywait: damaged: %s\n", damage->line[i]);
 	if (shown < n)
 		fprintf(to, "whywait: damaged: %u more places (-v)\n", n - shown);
 	if (f->loss.lost_events && !o->answer_has_loss)
@@ -49,7 +46,29 @@ void ww_load_notes(FILE *to, const struct ww_trace *t, const struct ww_facts *f,
 			f->loss.lost_events);
 }
 
-static int model(const char *path, const struct ww_opts *o, struct ww_facts *f, struct ww_err *err)
+static void take_notes(const struct ww_trace *t, struct ww_facts_notes *ret)
+{
+	const struct ww_damage *damage;
+	uint32_t n = ww_trace_damage(t, &damage);
+	char buf[1200];
+
+	for (uint32_t i = 0; i < n; i++) {
+		ww_err_format(&damage[i].err, buf, sizeof(buf));
+		ww_facts_notes_add(ret, buf);
+	}
+}
+
+void ww_load_notes(FILE *to, const struct ww_trace *t, const struct ww_facts *f, const struct ww_opts *o)
+{
+	struct ww_facts_notes notes = {0};
+
+	take_notes(t, &notes);
+	put_notes(to, &notes, f, o);
+	ww_facts_notes_release(&notes);
+}
+
+static int model(const char *path, const struct ww_opts *o, struct ww_facts *f, struct ww_facts_notes *notes,
+		 struct ww_err *err)
 {
 	struct progress p = {.on = !o->quiet && isatty(STDERR_FILENO)};
 	struct ww_model_opts mo = {.progress = show_progress, .progress_ctx = &p};
@@ -62,7 +81,7 @@ static int model(const char *path, const struct ww_opts *o, struct ww_facts *f, 
 	rc = ww_model_run(t, &mo, f, err);
 	if (p.shown)
 		fputs("\r\033[K", stderr);
-	ww_load_notes(stderr, t, f, o);
+	take_notes(t, notes);
 	ww_trace_close(t);
 	return rc;
 }
@@ -176,31 +195,40 @@ static int make_query(struct ww_loaded *l, const struct ww_opts *o, struct ww_er
 	return 0;
 }
 
-static int load(const char *path, const struct ww_opts *opts, struct ww_loaded *ret, struct ww_err *err)
+/* l is where the facts stay. */
+static int load(const char *path, const struct ww_opts *opts, struct ww_loaded *l, struct ww_err *err)
 {
-	ret->path = ww_xstrdup(path);
-	ww_facts_init(&ret->facts);
-	int rc = model(path, opts, &ret->facts, err);
-	return rc ? rc : make_query(ret, opts, err);
+	struct ww_facts_notes notes = {0};
+	int rc = 0;
+
+	*l = (struct ww_loaded){.path = ww_xstrdup(path), .cache = ww_cache_new(path, opts)};
+	ww_facts_init(&l->facts);
+	if (!ww_cache_read(l->cache, &l->facts, &notes)) {
+		rc = model(path, opts, &l->facts, &notes, err);
+		if (!rc)
+			ww_cache_keep(l->cache, &l->facts, &notes);
+	}
+	put_notes(stderr, &notes, &l->facts, opts);
+	ww_facts_notes_release(&notes);
+	return rc ? rc : make_query(l, opts, err);
 }
 
 int ww_load(const char *path, const struct ww_opts *opts, struct ww_loaded *ret)
 {
 	struct ww_err err = {0};
-	struct ww_loaded l = {0};
-	int rc = load(path, opts, &l, &err);
+	int rc = load(path, opts, ret, &err);
 
 	if (rc) {
 		rc = ww_opts_fail(&err);
-		ww_load_release(&l);
-		return rc;
+		ww_load_release(ret);
 	}
-	*ret = l;
-	return 0;
+	return rc;
 }
 
 void ww_load_release(struct ww_loaded *l)
 {
+	ww_cache_free(l->cache);
+	l->cache = NULL;
 	ww_facts_release(&l->facts);
 	free(l->path);
 	l->path = NULL;

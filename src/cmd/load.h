@@ -1,4 +1,4 @@
-/* load.h - opens a trace and makes facts of it, with progress, notes and messages for the person.
+/* load.h - opens a trace and makes facts of it, or takes those that were kept (cache.h), with progress, notes and messages for the person.
  *
  *   struct ww_loaded l;  int rc = ww_load(opts->traces[0], opts, &l);  if (rc) return rc;
  *   ... l.facts, l.query ...   rc = ww_load_status(&l);  ww_load_release(&l);  return rc;
@@ -10,10 +10,13 @@
 #include "clock/set.h"
 #include "cmd/opts.h"
 
-struct ww_loaded {
+struct ww_cache;
+
+struct ww_loaded { /* stays where it is until ww_load_release: the facts may still be being written to their file */
 	struct ww_facts facts;
 	struct ww_query query; /* from opts; times resolved against this trace */
 	char *path;            /* the trace's path */
+	struct ww_cache *cache;
 };
 
 /* 0, or the exit status after the message was printed on stderr; then nothing is to be released. */

@@ -25,6 +25,7 @@ static const struct common {
 	{WW_OG_TOP, "top", 'n', "N", "only the first N, longest first; 0: all"},
 	{WW_OG_THREADS, "threads", 0, NULL, "each thread and child of the target in full"},
 	{WW_OG_THREADS, "all", 'a', NULL, "the same as --threads"},
+	{WW_OG_FACTS, "no-cache", 0, NULL, "read the trace; neither use nor write its facts file"},
 	{0, "quiet", 'q', NULL, "no notes, no progress"},
 	{0, "verbose", 'v', NULL, "say more"},
 	{0, "help", 'h', NULL, "this text"},
@@ -114,6 +115,8 @@ static bool set_common(struct ww_opts *o, const char *name, const char *arg)
 		o->no_color = true;
 	else if (!strcmp(name, "threads") || !strcmp(name, "all"))
 		o->threads = true;
+	else if (!strcmp(name, "no-cache"))
+		o->no_cache = true;
 	else if (!strcmp(name, "quiet"))
 		o->quiet = true;
 	else if (!strcmp(name, "verbose"))

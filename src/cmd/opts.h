@@ -22,13 +22,14 @@ enum ww_opts_group {
 	WW_OG_CHAIN = 8,  /* --min-dur --depth */
 	WW_OG_TOP = 32,   /* --top */
 	WW_OG_THREADS = 16, /* --threads */
+	WW_OG_FACTS = 64,   /* --no-cache */
 };
 
 struct ww_opts {
 	int32_t tid, pid;     /* -1 not given */
 	const char *comm;     /* NULL not given */
 	const char *from, *to; /* as written; ww_load resolves them. NULL not given */
-	bool json, no_color, quiet, threads;
+	bool json, no_color, quiet, threads, no_cache;
 	bool answer_has_loss; /* the answer itself says what was lost: no note beside it */
 	int verbose;
 	int64_t min_dur_ns;   /* -1 not given */

@@ -192,7 +192,7 @@ int ww_table_cmd(int argc, char **argv)
 		extra[OPT_EVERY].name = NULL;
 	const struct ww_opts_spec spec = {
 		.name = to.first->name, .args = "[TRACE]", .max_traces = 1, .summary = to.first->summary,
-		.groups = WW_OG_TARGET | WW_OG_RANGE | WW_OG_JSON | WW_OG_TOP,
+		.groups = WW_OG_TARGET | WW_OG_RANGE | WW_OG_JSON | WW_OG_TOP | WW_OG_FACTS,
 		.extra = extra, .on_extra = on_extra, .ctx = &to, .more_help = help_columns,
 	};
 	rc = ww_opts_parse(&o, argc, argv, &spec);

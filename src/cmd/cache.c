@@ -1,0 +1,117 @@
+/* cache.c - reads the facts file where there is one of this trace, else has it written while the answer is made. */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "cmd/cache.h"
+
+struct ww_cache {
+	char *path;
+	int verbose;
+	struct ww_facts_key key;
+	struct ww_facts_places places;
+	const struct ww_facts *f; /* being written */
+	struct ww_facts_notes notes;
+	pthread_t writer;
+	bool writing;
+	struct ww_err err;
+};
+
+static void say(const struct ww_cache *c, const struct ww_err *err)
+{
+	char text[1200];
+
+	if (!c->verbose || !err->code)
+		return;
+	ww_err_format(err, text, sizeof(text));
+	fprintf(stderr, "whywait: %s\n", text);
+}
+
+struct ww_cache *ww_cache_new(const char *path, const struct ww_opts *opts)
+{
+	const char *no = getenv("WHYWAIT_NO_CACHE");
+	struct ww_facts_key key;
+
+	if (opts->no_cache || (no && *no) || ww_facts_key_make(path, &key, NULL) || key.bytes < WW_CACHE_MIN_BYTES)
+		return NULL;
+	struct ww_cache *c = ww_xcalloc(1, sizeof(*c));
+	c->path = ww_xstrdup(path);
+	c->verbose = opts->verbose;
+	c->key = key;
+	ww_facts_places_make(path, &c->places);
+	return c;
+}
+
+/* Notes name files by the path that the trace was opened with, which may be another one now. */
+static bool same_words(const struct ww_cache *c, const struct ww_facts *f, const struct ww_facts_notes *notes)
+{
+	return !notes->n || !strcmp(f->host.trace_path, c->path);
+}
+
+static bool read_from(struct ww_cache *c, const char *file, struct ww_facts *f, struct ww_facts_notes *notes)
+{
+	struct ww_err err = {0};
+
+	if (!*file)
+		return false;
+	if (ww_facts_open(f, &c->key, file, notes, &err)) {
+		if (err.code != WW_ENOENT && err.code != WW_EFORMAT)
+			say(c, &err);
+		return false;
+	}
+	if (!same_words(c, f, notes)) {
+		ww_facts_notes_release(notes);
+		ww_facts_release(f);
+		ww_facts_init(f);
+		return false;
+	}
+	f->host.trace_path = ww_arena_strdup(&f->mem, c->path);
+	if (c->verbose)
+		fprintf(stderr, "whywait: the facts are from %s\n", file);
+	return true;
+}
+
+bool ww_cache_read(struct ww_cache *c, struct ww_facts *f, struct ww_facts_notes *notes)
+{
+	return c && (read_from(c, c->places.beside, f, notes) || read_from(c, c->places.cache, f, notes));
+}
+
+static void *write_facts(void *arg)
+{
+	struct ww_cache *c = arg;
+	struct ww_facts_key now;
+
+	/* A trace that is still being written, or was changed meanwhile, is not what was read. */
+	if (ww_facts_key_make(c->path, &now, NULL) || !ww_facts_key_equal(&now, &c->key))
+		return NULL;
+	if (c->places.write_beside && !ww_facts_save(c->f, &c->key, &c->notes, c->places.beside, &c->err))
+		return NULL;
+	const bool elsewhere = *c->places.cache && (!c->err.code || c->err.code == WW_EPERM);
+	if (elsewhere) {
+		ww_err_clear(&c->err);
+		ww_facts_save(c->f, &c->key, &c->notes, c->places.cache, &c->err);
+	}
+	return NULL;
+}
+
+void ww_cache_keep(struct ww_cache *c, const struct ww_facts *f, const struct ww_facts_notes *notes)
+{
+	if (!c || c->writing || !f->sealed)
+		return;
+	for (uint32_t i = 0; i < notes->n; i++)
+		ww_facts_notes_add(&c->notes, notes->line[i]);
+	c->f = f;
+	c->writing = !pthread_create(&c->writer, NULL, write_facts, c);
+}
+
+void ww_cache_free(struct ww_cache *c)
+{
+	if (!c)
+		return;
+	if (c->writing)
+		pthread_join(c->writer, NULL);
+	say(c, &c->err);
+	ww_facts_notes_release(&c->notes);
+	ww_facts_places_release(&c->places);
+	free(c->path);
+	free(c);
+}
