@@ -68,6 +68,7 @@ struct ww_analysis {
 	const struct ww_column *columns;
 	uint32_t ncolumns;
 	const struct ww_chart *chart; /* NULL: not over time */
+	bool one_thread; /* the answer is about one thread, else about all that the query takes */
 	/* A pure function of the facts; rows in the order in which a person wants them. query->top: that
 	 * many rows. Error -WW_ENOTHREAD when the query names a thread that is not there. */
 	int (*run)(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,

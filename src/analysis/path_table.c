@@ -63,5 +63,5 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 
 const struct ww_analysis ww_analysis_path = {
 	.name = "path", .summary = "the critical path: the chain of activity that decided when the target finished",
-	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+	.columns = columns, .ncolumns = NCOLUMNS, .one_thread = true, .run = run,
 };

@@ -8,6 +8,7 @@ int cmd_tree(int argc, char **argv);
 int cmd_path(int argc, char **argv);
 int cmd_sync(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
+int cmd_sql(int argc, char **argv);
 int cmd_events(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_check(int argc, char **argv);
@@ -33,6 +34,7 @@ const struct ww_command ww_commands[] = {
 	{"locks", "waiting for futexes and locks: which, who waited, who held it", ww_table_cmd},
 	{"net", "connections: bytes, retransmissions, round trips, who waited for them", ww_table_cmd},
 	{"stacks", "where in the program threads blocked, and how long (record --stacks)", ww_table_cmd},
+	{"sql", "SQL over what happened and over every analysis; a prompt without a query", cmd_sql},
 	{"events", "the raw events, one a line", cmd_events},
 	{"info", "what a trace is: producer, clock, streams, event types", cmd_info},
 	{"check", "is a trace sound: every packet, every invariant", cmd_check},

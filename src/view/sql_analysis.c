@@ -1,0 +1,411 @@
+/* sql_analysis.c - an analysis as a virtual table: it runs when the table is read, with the hidden columns as its
+ * arguments. `SELECT * FROM usage(t0, t1)` is `SELECT * FROM usage WHERE from_ts = t0 AND to_ts = t1`.
+ *
+ * Its rows are kept until another question is asked of the same table, so that a join asks once. Of several hosts the
+ * rows of each come one after the other, unless machine_id says which.
+ */
+#include "base/units.h"
+#include "view/sql_private.h"
+
+enum { ARG_FROM, ARG_TO, ARG_TID, ARG_PID, ARG_COMM, ARG_EVERY, ARG_MIN_DUR, ARG_MACHINE, NARGS };
+
+static const struct {
+	const char *name, *type, *doc;
+} args[NARGS] = {
+	[ARG_FROM] = {"from_ts", "INTEGER", "begin of the range, ns"},
+	[ARG_TO] = {"to_ts", "INTEGER", "end of the range, ns"},
+	[ARG_TID] = {"for_tid", "INTEGER", "only, or about, this thread"},
+	[ARG_PID] = {"for_pid", "INTEGER", "only, or about, this process"},
+	[ARG_COMM] = {"for_comm", "TEXT", "only, or about, threads of this name"},
+	[ARG_EVERY] = {"every", "", "length of a slice, where the answer is one over time: ns, or '10ms'"},
+	[ARG_MIN_DUR] = {"min_dur", "INTEGER", "ns; leaves out shorter ones, where the command has --min-dur"},
+	[ARG_MACHINE] = {"machine_id", "INTEGER", "only this trace, from 0"},
+};
+
+/* In which order an analysis takes them: the thread first when it is about one. */
+static const uint8_t orders[2][NARGS] = {
+	{ARG_FROM, ARG_TO, ARG_TID, ARG_PID, ARG_COMM, ARG_EVERY, ARG_MIN_DUR, ARG_MACHINE},
+	{ARG_TID, ARG_FROM, ARG_TO, ARG_PID, ARG_COMM, ARG_EVERY, ARG_MIN_DUR, ARG_MACHINE},
+};
+
+const char *ww_sql_analysis_argument(const struct ww_analysis *a, uint32_t i, const char **ret_doc)
+{
+	if (i >= NARGS)
+		return NULL;
+	*ret_doc = args[orders[a->one_thread][i]].doc;
+	return args[orders[a->one_thread][i]].name;
+}
+
+/* One host's rows. */
+struct part {
+	struct ww_table table;
+	uint32_t host;
+};
+
+struct answer {
+	uint32_t users;
+	struct ww_arena mem;
+	struct part *parts;
+	uint32_t nparts;
+	uint32_t given; /* bits of the arguments that were */
+	int64_t arg[NARGS];
+	char comm[64];
+};
+
+struct analysis_vtab {
+	sqlite3_vtab base;
+	struct ww_sql *q;
+	const struct ww_analysis *a;
+	struct answer *last;
+};
+
+struct analysis_cursor {
+	sqlite3_vtab_cursor base;
+	struct answer *answer;
+	uint32_t part, row;
+	int64_t rowid;
+};
+
+struct registered {
+	struct ww_sql *q;
+	const struct ww_analysis *a;
+};
+
+static void leave(struct answer *w)
+{
+	if (!w || --w->users)
+		return;
+	ww_arena_release(&w->mem);
+	free(w);
+}
+
+/* ---- the arguments ---- */
+
+static int fail(struct analysis_vtab *v, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	sqlite3_free(v->base.zErrMsg);
+	v->base.zErrMsg = sqlite3_vmprintf(fmt, ap);
+	va_end(ap);
+	return SQLITE_ERROR;
+}
+
+static int take_argument(struct analysis_vtab *v, struct answer *w, int arg, sqlite3_value *val)
+{
+	if (sqlite3_value_type(val) == SQLITE_NULL) /* as if it were not given */
+		return SQLITE_OK;
+	w->given |= 1u << arg;
+	if (arg == ARG_COMM) {
+		const char *s = (const char *)sqlite3_value_text(val);
+		if (!s || strlen(s) >= sizeof(w->comm))
+			return fail(v, "%s: %s is not a thread's name", v->a->name, args[arg].name);
+		snprintf(w->comm, sizeof(w->comm), "%s", s);
+		return SQLITE_OK;
+	}
+	if (arg == ARG_EVERY && sqlite3_value_type(val) == SQLITE_TEXT) {
+		const char *s = (const char *)sqlite3_value_text(val);
+		if (s && ww_dur_parse(s, &w->arg[arg]) && w->arg[arg] > 0)
+			return SQLITE_OK;
+		return fail(v, "%s: every is not a length of time such as '10ms'", v->a->name);
+	}
+	const int type = sqlite3_value_numeric_type(val);
+	if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
+		return fail(v, "%s: %s is not a number", v->a->name, args[arg].name);
+	w->arg[arg] = sqlite3_value_int64(val);
+	if ((arg == ARG_TID || arg == ARG_PID) && (w->arg[arg] < 0 || w->arg[arg] > INT32_MAX))
+		return fail(v, "%s: %s is not an id", v->a->name, args[arg].name);
+	if (arg == ARG_EVERY && w->arg[arg] <= 0)
+		return fail(v, "%s: every is not above 0", v->a->name);
+	if (arg == ARG_MACHINE && (w->arg[arg] < 0 || w->arg[arg] >= v->q->nhosts))
+		return fail(v, "%s: there is no machine_id %lld", v->a->name, (long long)w->arg[arg]);
+	return SQLITE_OK;
+}
+
+static bool given(const struct answer *w, int arg)
+{
+	return w->given & 1u << arg;
+}
+
+static struct ww_query query_of(const struct ww_sql *q, const struct answer *w, uint32_t host)
+{
+	struct ww_query r = {.tid = -1, .pid = -1, .from_ts_ns = INT64_MIN, .to_ts_ns = INT64_MAX};
+
+	if (given(w, ARG_TID))
+		r.tid = (int32_t)w->arg[ARG_TID];
+	if (given(w, ARG_PID))
+		r.pid = (int32_t)w->arg[ARG_PID];
+	if (given(w, ARG_COMM))
+		r.comm = w->comm;
+	if (given(w, ARG_FROM))
+		r.from_ts_ns = ww_set_local(q->set, host, w->arg[ARG_FROM]);
+	if (given(w, ARG_TO))
+		r.to_ts_ns = ww_set_local(q->set, host, w->arg[ARG_TO]);
+	if (given(w, ARG_EVERY))
+		r.every_ns = w->arg[ARG_EVERY];
+	if (given(w, ARG_MIN_DUR))
+		r.min_dur_ns = WW_MAX(w->arg[ARG_MIN_DUR], 0);
+	return r;
+}
+
+/* ---- asking ---- */
+
+static int ask(struct analysis_vtab *v, struct answer *w)
+{
+	struct ww_sql *q = v->q;
+	struct ww_err err = {0};
+	char text[1200];
+	int rc = 0;
+
+	/* Outside of what a trace can be, arithmetic on times would wrap. */
+	for (int i = ARG_FROM; i <= ARG_TO; i++)
+		if (given(w, i))
+			w->arg[i] = WW_MAX(WW_MIN(w->arg[i], INT64_MAX / 4), 0);
+	if (given(w, ARG_FROM) && given(w, ARG_TO) && w->arg[ARG_FROM] >= w->arg[ARG_TO])
+		return SQLITE_OK; /* an empty range has no rows */
+	w->parts = WW_ARENA_ARRAY(&w->mem, struct part, q->nhosts);
+	for (uint32_t h = 0; h < q->nhosts; h++) {
+		if (given(w, ARG_MACHINE) && w->arg[ARG_MACHINE] != h)
+			continue;
+		const struct ww_query query = query_of(q, w, h);
+		struct ww_table t = {0};
+		struct ww_err e = {0};
+		int one = v->a->run(&w->mem, q->host[h].f, &query, &t, &e);
+		if (one) {
+			rc = one;
+			err = e;
+			if (one == -WW_ENOTHREAD) /* it may live on another host */
+				continue;
+			break;
+		}
+		w->parts[w->nparts++] = (struct part){t, h};
+	}
+	if (!rc || (rc == -WW_ENOTHREAD && w->nparts))
+		return SQLITE_OK;
+	err.file[0] = 0;
+	ww_err_format(&err, text, sizeof(text));
+	return fail(v, "%s: %s", v->a->name, text);
+}
+
+/* Skips hosts without rows. */
+static void settle(struct analysis_cursor *c)
+{
+	while (c->part < c->answer->nparts && c->row >= c->answer->parts[c->part].table.nrows) {
+		c->part++;
+		c->row = 0;
+	}
+}
+
+static bool same(const struct answer *a, const struct answer *b)
+{
+	return a->given == b->given && !memcmp(a->arg, b->arg, sizeof(a->arg)) && !strcmp(a->comm, b->comm);
+}
+
+/* str: the numbers of the arguments, as letters from 'A'. */
+static int analysis_filter(sqlite3_vtab_cursor *cur, int num, const char *str, int nvals, sqlite3_value **vals)
+{
+	struct analysis_cursor *c = (struct analysis_cursor *)cur;
+	struct analysis_vtab *v = (struct analysis_vtab *)cur->pVtab;
+	struct answer *w = ww_xcalloc(1, sizeof(*w));
+	int rc = SQLITE_OK;
+
+	w->users = 1;
+	ww_arena_init(&w->mem);
+	for (int i = 0; i < nvals && !rc; i++)
+		rc = take_argument(v, w, str[i] - 'A', vals[i]);
+	struct answer asked = *w;
+	if (!rc && v->last && same(v->last, &asked)) {
+		leave(w);
+		w = v->last;
+	} else if (!rc && !(rc = ask(v, w))) {
+		memcpy(w->arg, asked.arg, sizeof(w->arg));
+		leave(v->last);
+		v->last = w;
+	}
+	if (rc) {
+		leave(w);
+		return rc;
+	}
+	w->users++;
+	leave(c->answer);
+	c->answer = w;
+	c->part = c->row = 0;
+	c->rowid = 0;
+	settle(c);
+	return SQLITE_OK;
+}
+
+static int analysis_next(sqlite3_vtab_cursor *cur)
+{
+	struct analysis_cursor *c = (struct analysis_cursor *)cur;
+
+	c->row++;
+	c->rowid++;
+	settle(c);
+	return SQLITE_OK;
+}
+
+static int analysis_eof(sqlite3_vtab_cursor *cur)
+{
+	const struct analysis_cursor *c = (const struct analysis_cursor *)cur;
+
+	return !c->answer || c->part >= c->answer->nparts;
+}
+
+static void put_argument(const struct analysis_cursor *c, int arg, sqlite3_context *ctx)
+{
+	if (arg == ARG_MACHINE)
+		sqlite3_result_int64(ctx, c->answer->parts[c->part].host);
+	else if (!given(c->answer, arg))
+		sqlite3_result_null(ctx);
+	else if (arg == ARG_COMM)
+		sqlite3_result_text(ctx, c->answer->comm, -1, SQLITE_TRANSIENT);
+	else
+		sqlite3_result_int64(ctx, c->answer->arg[arg]);
+}
+
+static int analysis_column(sqlite3_vtab_cursor *cur, sqlite3_context *ctx, int n)
+{
+	const struct analysis_cursor *c = (const struct analysis_cursor *)cur;
+	const struct analysis_vtab *v = (const struct analysis_vtab *)cur->pVtab;
+	const struct part *p = &c->answer->parts[c->part];
+
+	if ((uint32_t)n >= v->a->ncolumns) {
+		put_argument(c, orders[v->a->one_thread][(uint32_t)n - v->a->ncolumns], ctx);
+		return SQLITE_OK;
+	}
+	const union ww_cell *cell = &p->table.cells[(size_t)c->row * v->a->ncolumns + (uint32_t)n];
+	switch (v->a->columns[n].type) {
+	case WW_T_STR:
+	case WW_T_TEXT:
+		/* A copy: the answer may be gone while SQLite still holds the value. */
+		sqlite3_result_text(ctx, cell->s, -1, SQLITE_TRANSIENT);
+		break;
+	case WW_T_PERCENT:
+		sqlite3_result_double(ctx, cell->d);
+		break;
+	case WW_T_TIME:
+		if (cell->i != WW_NO_TIME)
+			sqlite3_result_int64(ctx, ww_sql_time(v->q, p->host, cell->i));
+		break;
+	default:
+		sqlite3_result_int64(ctx, cell->i);
+	}
+	return SQLITE_OK;
+}
+
+static int analysis_rowid(sqlite3_vtab_cursor *cur, sqlite3_int64 *ret)
+{
+	*ret = ((const struct analysis_cursor *)cur)->rowid;
+	return SQLITE_OK;
+}
+
+/* ---- the table ---- */
+
+static const char *type_of(const struct ww_column *c)
+{
+	return c->type == WW_T_STR || c->type == WW_T_TEXT ? "TEXT" : c->type == WW_T_PERCENT ? "REAL" : "INTEGER";
+}
+
+static int analysis_connect(sqlite3 *db, void *aux, int nvals, const char *const *vals, sqlite3_vtab **ret, char **err)
+{
+	const struct registered *r = aux;
+	sqlite3_str *s = sqlite3_str_new(db);
+
+	for (uint32_t i = 0; i < r->a->ncolumns; i++)
+		sqlite3_str_appendf(s, "%s\"%w\" %s", i ? ", " : "CREATE TABLE x(", r->a->columns[i].name,
+				    type_of(&r->a->columns[i]));
+	for (uint32_t i = 0; i < NARGS; i++)
+		sqlite3_str_appendf(s, ", %s %s HIDDEN", args[orders[r->a->one_thread][i]].name,
+				    args[orders[r->a->one_thread][i]].type);
+	sqlite3_str_appendall(s, ")");
+	char *sql = sqlite3_str_finish(s);
+	int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
+	sqlite3_free(sql);
+	if (rc) {
+		*err = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+		return rc;
+	}
+	struct analysis_vtab *v = sqlite3_malloc(sizeof(*v));
+	if (!v)
+		return SQLITE_NOMEM;
+	*v = (struct analysis_vtab){.q = r->q, .a = r->a};
+	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+	*ret = &v->base;
+	return SQLITE_OK;
+}
+
+static int analysis_disconnect(sqlite3_vtab *v)
+{
+	leave(((struct analysis_vtab *)v)->last);
+	sqlite3_free(v);
+	return SQLITE_OK;
+}
+
+/* Every argument that is given must be had; with more of them the answer is smaller. */
+static int analysis_best_index(sqlite3_vtab *vt, sqlite3_index_info *info)
+{
+	const struct analysis_vtab *v = (const struct analysis_vtab *)vt;
+	const uint32_t ncols = v->a->ncolumns;
+	uint32_t had = 0, seen = 0;
+	int n = 0;
+	char *s = sqlite3_malloc(info->nConstraint + 1);
+
+	if (!s)
+		return SQLITE_NOMEM;
+	for (int i = 0; i < info->nConstraint; i++) {
+		const int col = info->aConstraint[i].iColumn;
+		if (col < (int)ncols || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
+			continue;
+		const int arg = orders[v->a->one_thread][(uint32_t)col - ncols];
+		seen |= 1u << arg;
+		if (!info->aConstraint[i].usable || (had & 1u << arg))
+			continue;
+		had |= 1u << arg;
+		s[n] = (char)('A' + arg);
+		info->aConstraintUsage[i].argvIndex = ++n;
+		info->aConstraintUsage[i].omit = 1;
+	}
+	s[n] = 0;
+	info->idxStr = s;
+	info->needToFreeIdxStr = 1;
+	if (seen != had)
+		return SQLITE_CONSTRAINT;
+	info->estimatedRows = n ? 100 : 1000;
+	info->estimatedCost = 1e6; /* running it, not reading its rows */
+	return SQLITE_OK;
+}
+
+static int analysis_open(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
+{
+	struct analysis_cursor *c = sqlite3_malloc(sizeof(*c));
+
+	if (!c)
+		return SQLITE_NOMEM;
+	*c = (struct analysis_cursor){.rowid = 0};
+	*ret = &c->base;
+	return SQLITE_OK;
+}
+
+static int analysis_close(sqlite3_vtab_cursor *cur)
+{
+	leave(((struct analysis_cursor *)cur)->answer);
+	sqlite3_free(cur);
+	return SQLITE_OK;
+}
+
+static const sqlite3_module analysis_module = {
+	.xConnect = analysis_connect, .xDisconnect = analysis_disconnect, .xDestroy = analysis_disconnect,
+	.xBestIndex = analysis_best_index, .xOpen = analysis_open, .xClose = analysis_close,
+	.xFilter = analysis_filter, .xNext = analysis_next, .xEof = analysis_eof, .xColumn = analysis_column,
+	.xRowid = analysis_rowid,
+};
+
+int ww_sql_analysis_register(struct ww_sql *q, const struct ww_analysis *a)
+{
+	struct registered *r = WW_ARENA_NEW(&q->mem, struct registered);
+
+	*r = (struct registered){q, a};
+	return sqlite3_create_module_v2(q->db, a->name, &analysis_module, r, NULL);
+}
