@@ -21,6 +21,10 @@ void ww_matcher_free(struct ww_matcher *m)
 		return;
 	for (size_t h = 0; h < m->host.n; h++)
 		ww_match_host_release(&m->host.v[h]);
+	for (size_t i = 0; i < m->stream.n; i++) {
+		ww_vec_free(&m->stream.v[i].again_sent);
+		ww_vec_free(&m->stream.v[i].again_received);
+	}
 	ww_vec_free(&m->host);
 	ww_vec_free(&m->flow);
 	ww_vec_free(&m->stream);

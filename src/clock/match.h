@@ -54,10 +54,15 @@ struct ww_match_flow { /* one direction of a connection */
 	uint32_t current[2];           /* while a host's streams are made: its stream, received and sent */
 };
 
+/* What the second pass looks at again: a packet of a key that came twice, by its place in the stream. */
+struct ww_match_again { uint64_t seq; uint32_t k; };
+typedef WW_VEC(struct ww_match_again) ww_match_agains;
+
 struct ww_match_stream {
 	uint32_t flow, host;
 	bool sent, has_isn;
-	bool repeats;      /* a key came twice: refine looks again */
+	bool repeats;      /* a received one's: a key came twice, refine looks again */
+	ww_match_agains again_sent, again_received; /* a received TCP one's */
 	uint32_t isn;
 	uint32_t first, n; /* in the host's order */
 	uint64_t lo, hi;   /* unwrapped sequence numbers from 2^32 on */

@@ -52,13 +52,15 @@ struct ww_match_job {
 	void *ctx;
 	uint64_t known; /* bits: hosts whose time is */
 	bool tcp;
-	WW_VEC(struct ww_match_sent) sent;    /* each packet of s */
+	WW_VEC(struct ww_match_sent) sent;    /* each packet of s; refining, of what was repeated */
 	WW_VEC(struct ww_match_span) spans;   /* s's bytes by their first transmission, rising */
 	WW_VEC(uint32_t) table;               /* hash -> index + 1 in `sent`, of a key's first packet */
+	WW_VEC(uint32_t) found;               /* of each arrival in turn, the same */
 };
 
 struct ww_match_sent {
 	uint64_t seq;
+	uint32_t k;              /* which packet of s */
 	uint32_t next, last;     /* the same key again; `last` and the rest are of the key's first packet */
 	uint32_t nsent, narrived;
 	uint32_t cursor, used;   /* refining: the next transmission that may have arrived, the last that did */

@@ -7,6 +7,8 @@
  *
  *   sent      [0,1000) at 5   [1000,3000) at 6   [0,1000) again at 9
  *   received  [0,2500): not a packet that was sent, so merged; its last byte was first sent at 6
+ *
+ * Of TCP, the first pass writes down what was repeated, and the second pass looks at nothing else.
  */
 #include "clock/match_private.h"
 
@@ -35,6 +37,13 @@ void ww_match_job_release(struct ww_match_job *j)
 	ww_vec_free(&j->sent);
 	ww_vec_free(&j->spans);
 	ww_vec_free(&j->table);
+	ww_vec_free(&j->found);
+}
+
+/* The packet, on its host, of an index in `sent`. */
+static uint32_t packet_of(const struct ww_match_job *j, uint32_t index)
+{
+	return sent_at(j, j->sent.v[index].k);
 }
 
 /* ---- the table of sent packets by key ---- */
@@ -44,12 +53,12 @@ struct key {
 	uint32_t ack, shape;
 };
 
-static bool same_key(const struct ww_match_job *j, uint32_t k, const struct key *key)
+static bool same_key(const struct ww_match_job *j, uint32_t index, const struct key *key)
 {
 	const struct ww_match_host *h = sender(j);
-	uint32_t i = sent_at(j, k);
+	uint32_t i = packet_of(j, index);
 
-	return j->sent.v[k].seq == key->seq && h->ack[i] == key->ack && h->shape[i] == key->shape;
+	return j->sent.v[index].seq == key->seq && h->ack[i] == key->ack && h->shape[i] == key->shape;
 }
 
 /* The slot of the key in the table: empty, or of its first packet. */
@@ -63,42 +72,67 @@ static uint32_t *slot_of(struct ww_match_job *j, const struct key *key)
 	return &j->table.v[at];
 }
 
-static struct ww_match_sent *find(struct ww_match_job *j, const struct key *key)
-{
-	uint32_t at = *slot_of(j, key);
-
-	return at ? &j->sent.v[at - 1] : NULL;
-}
-
-static void begin(struct ww_match_job *j)
+static void begin(struct ww_match_job *j, size_t nsent, size_t nreceived)
 {
 	size_t cap = 16;
 
-	while (cap < (size_t)j->s->n * 2)
+	while (cap < nsent * 2)
 		cap *= 2;
 	ww_vec_reserve(&j->table, cap);
 	j->table.n = cap;
 	memset(j->table.v, 0, cap * sizeof(*j->table.v));
-	ww_vec_reserve(&j->sent, j->s->n);
+	ww_vec_reserve(&j->sent, nsent);
+	ww_vec_reserve(&j->found, nreceived);
+	ww_vec_clear(&j->found);
 	ww_vec_clear(&j->sent);
 	ww_vec_clear(&j->spans);
 }
 
-static void insert(struct ww_match_job *j, const struct key *key)
+/* Packet k of s. */
+static void insert(struct ww_match_job *j, const struct key *key, uint32_t k)
 {
-	uint32_t k = (uint32_t)j->sent.n;
+	uint32_t at = (uint32_t)j->sent.n;
 
 	*ww_vec_push(&j->sent) = (struct ww_match_sent){
-		.seq = key->seq, .next = WW_NONE, .last = k, .nsent = 1, .cursor = k, .used = WW_NONE};
+		.seq = key->seq, .k = k, .next = WW_NONE, .last = at, .nsent = 1, .cursor = at, .used = WW_NONE};
 	uint32_t *slot = slot_of(j, key);
 	if (!*slot) {
-		*slot = k + 1;
+		*slot = at + 1;
 		return;
 	}
 	struct ww_match_sent *first = &j->sent.v[*slot - 1];
-	j->sent.v[first->last].next = k;
-	first->last = k;
+	j->sent.v[first->last].next = at;
+	first->last = at;
 	first->nsent++;
+}
+
+/* Counts an arrival with this key, and remembers it for the pass that pairs. */
+static struct ww_match_sent *arrives(struct ww_match_job *j, const struct key *key)
+{
+	uint32_t at = *slot_of(j, key);
+
+	*ww_vec_push(&j->found) = at;
+	if (!at)
+		return NULL;
+	j->sent.v[at - 1].narrived++;
+	return &j->sent.v[at - 1];
+}
+
+/* Of the nth arrival. */
+static struct ww_match_sent *found(struct ww_match_job *j, size_t n)
+{
+	return j->found.v[n] ? &j->sent.v[j->found.v[n] - 1] : NULL;
+}
+
+static bool is_repeated(const struct ww_match_sent *first)
+{
+	return first->nsent > 1 || first->narrived > 1;
+}
+
+/* The packet that was sent first with this key. */
+static uint32_t first_packet(const struct ww_match_job *j, const struct ww_match_sent *first)
+{
+	return packet_of(j, (uint32_t)(first - j->sent.v));
 }
 
 /* Packet i arrived and cannot have been sent before packet s of the sender. */
@@ -136,12 +170,12 @@ static void read_sent(struct ww_match_job *j)
 	const struct ww_match_host *h = sender(j);
 	uint64_t hi = WW_SEQ_BASE + h->seq[sent_at(j, 0)];
 
-	begin(j);
+	begin(j, j->s->n, j->r->n);
 	for (uint32_t k = 0; k < j->s->n; k++) {
 		uint32_t i = sent_at(j, k), payload = h->shape[i] >> 8;
 		uint64_t seq = ww_seq_step(&hi, h->seq[i], h->shape[i]);
 		struct key key = tcp_key(h, i, seq);
-		insert(j, &key);
+		insert(j, &key, k);
 		seq += h->shape[i] & WW_TCP_SYN ? 1 : 0;
 		if (payload && !(h->shape[i] & WW_TCP_RST))
 			add_span(j, seq, seq + payload, k);
@@ -173,9 +207,9 @@ static void pair_bytes(struct ww_match_job *j, uint64_t from, uint64_t to, uint3
 	receiver(j)->partner[i] = a->base + sent_at(j, j->spans.v[lo].at);
 }
 
-static int64_t sent_time(const struct ww_match_job *j, uint32_t k)
+static int64_t sent_time(const struct ww_match_job *j, uint32_t index)
 {
-	return j->time(j->ctx, j->s->host, sender(j)->ts_ns[sent_at(j, k)]);
+	return j->time(j->ctx, j->s->host, sender(j)->ts_ns[packet_of(j, index)]);
 }
 
 static void begin_refining(struct ww_match_job *j, struct ww_match_sent *first)
@@ -183,7 +217,7 @@ static void begin_refining(struct ww_match_job *j, struct ww_match_sent *first)
 	struct ww_match_host *a = &j->m->host.v[j->s->host];
 
 	for (uint32_t c = (uint32_t)(first - j->sent.v); c != WW_NONE; c = j->sent.v[c].next)
-		a->partner[sent_at(j, c)] = WW_NONE;
+		a->partner[packet_of(j, c)] = WW_NONE;
 	first->cleared = true;
 	first->sent_left = first->nsent;
 	first->arrived_left = first->narrived;
@@ -199,43 +233,78 @@ static void pair_refined(struct ww_match_job *j, struct ww_match_sent *first, ui
 	if (!first->cleared)
 		begin_refining(j, first);
 	first->arrived_left--;
-	uint32_t k = first->cursor, next;
-	if (k != WW_NONE && sent_time(j, k) <= arrival) {
+	uint32_t at = first->cursor, next;
+	if (at != WW_NONE && sent_time(j, at) <= arrival) {
 		first->sent_left--;
-		while ((next = j->sent.v[k].next) != WW_NONE && first->sent_left > first->arrived_left &&
+		while ((next = j->sent.v[at].next) != WW_NONE && first->sent_left > first->arrived_left &&
 		       sent_time(j, next) <= arrival) {
-			k = next;
+			at = next;
 			first->sent_left--;
 		}
-		first->used = k;
+		first->used = at;
 		first->cursor = next;
-		pair(j, sent_at(j, k), i);
+		pair(j, packet_of(j, at), i);
 	} else if (j->tcp && !is_bare(b->shape[i])) {
 		/* A copy that the network made, or a violation, which must be seen. */
-		pair(j, sent_at(j, first->used != WW_NONE ? first->used : (uint32_t)(first - j->sent.v)), i);
+		pair(j, first->used != WW_NONE ? packet_of(j, first->used) : first_packet(j, first), i);
 	}
 }
 
-static void pair_tcp(struct ww_match_job *j, uint32_t i, uint64_t seq)
+static void note_again(ww_match_agains *v, uint64_t seq, uint32_t k)
+{
+	*ww_vec_push(v) = (struct ww_match_again){seq, k};
+}
+
+/* The kth arrival. */
+static void pair_tcp(struct ww_match_job *j, uint32_t k, uint64_t seq)
 {
 	struct ww_match_host *b = receiver(j);
-	const uint32_t payload = b->shape[i] >> 8;
-	struct key key = tcp_key(b, i, seq);
-	struct ww_match_sent *first = find(j, &key);
-	const bool repeats = first && (first->nsent > 1 || first->narrived > 1);
+	const uint32_t i = received_at(j, k), payload = b->shape[i] >> 8;
+	struct ww_match_sent *first = found(j, k);
+	const bool repeats = first && is_repeated(first);
 
-	j->r->repeats |= repeats;
-	if (j->time) {
-		if (repeats) {
-			b->partner[i] = WW_NONE;
-			pair_refined(j, first, i);
-		}
-	} else if (first) {
+	if (repeats)
+		note_again(&j->r->again_received, seq, k);
+	if (first) {
 		if (!repeats || !is_bare(b->shape[i]))
-			pair(j, sent_at(j, (uint32_t)(first - j->sent.v)), i);
+			pair(j, first_packet(j, first), i);
 	} else if (payload && !(b->shape[i] & WW_TCP_RST)) {
 		seq += b->shape[i] & WW_TCP_SYN ? 1 : 0;
 		pair_bytes(j, seq, seq + payload, i);
+	}
+}
+
+static void note_repeated(struct ww_match_job *j)
+{
+	j->r->repeats = j->r->again_received.n;
+	for (uint32_t k = 0; j->r->repeats && k < j->sent.n; k++) {
+		const struct ww_match_sent *s = &j->sent.v[k];
+		struct key key = tcp_key(sender(j), sent_at(j, k), s->seq);
+		/* Repeats are few; a key's first packet knows whether it is repeated, the others come after it. */
+		if (s->nsent > 1 || s->narrived > 1 || is_repeated(&j->sent.v[*slot_of(j, &key) - 1]))
+			note_again(&j->r->again_sent, s->seq, k);
+	}
+}
+
+/* All transmissions of the keys that came twice, and all their arrivals. */
+static void refine_tcp(struct ww_match_job *j)
+{
+	const ww_match_agains *sent = &j->r->again_sent, *received = &j->r->again_received;
+	struct ww_match_host *b = receiver(j);
+
+	begin(j, sent->n, received->n);
+	for (size_t n = 0; n < sent->n; n++) {
+		struct key key = tcp_key(sender(j), sent_at(j, sent->v[n].k), sent->v[n].seq);
+		insert(j, &key, sent->v[n].k);
+	}
+	for (size_t n = 0; n < received->n; n++) {
+		struct key key = tcp_key(b, received_at(j, received->v[n].k), received->v[n].seq);
+		arrives(j, &key);
+	}
+	for (size_t n = 0; n < received->n; n++) {
+		uint32_t i = received_at(j, received->v[n].k);
+		b->partner[i] = WW_NONE;
+		pair_refined(j, found(j, n), i);
 	}
 }
 
@@ -243,6 +312,10 @@ void ww_match_tcp(struct ww_match_job *j)
 {
 	const struct ww_match_host *b = receiver(j);
 
+	if (j->time) {
+		refine_tcp(j);
+		return;
+	}
 	read_sent(j);
 	for (int pass = 0; pass < 2; pass++) {
 		uint64_t hi = WW_SEQ_BASE + b->seq[received_at(j, 0)];
@@ -250,13 +323,13 @@ void ww_match_tcp(struct ww_match_job *j)
 			uint32_t i = received_at(j, k);
 			uint64_t seq = ww_seq_step(&hi, b->seq[i], b->shape[i]) + (uint64_t)j->shift;
 			struct key key = tcp_key(b, i, seq);
-			struct ww_match_sent *first = pass ? NULL : find(j, &key);
 			if (pass)
-				pair_tcp(j, i, seq);
-			else if (first)
-				first->narrived++;
+				pair_tcp(j, k, seq);
+			else
+				arrives(j, &key);
 		}
 	}
+	note_repeated(j);
 }
 
 /* ---- UDP ---- */
@@ -270,25 +343,24 @@ static struct key udp_key(const struct ww_match_host *h, uint32_t i, bool with_c
 static uint32_t count_keys(struct ww_match_job *j, bool with_checksum, uint32_t *ret_unique)
 {
 	const struct ww_match_host *a = sender(j), *b = receiver(j);
-	uint32_t found = 0, unique = 0;
+	uint32_t n = 0, unique = 0;
 
-	begin(j);
+	begin(j, j->s->n, j->r->n);
 	for (uint32_t k = 0; k < j->s->n; k++) {
 		struct key key = udp_key(a, sent_at(j, k), with_checksum);
-		insert(j, &key);
+		insert(j, &key, k);
 	}
 	for (uint32_t k = 0; k < j->r->n; k++) {
 		struct key key = udp_key(b, received_at(j, k), with_checksum);
-		struct ww_match_sent *first = find(j, &key);
+		struct ww_match_sent *first = arrives(j, &key);
 		if (!first)
 			continue;
-		found++;
-		first->narrived++;
+		n++;
 		unique += first->nsent == 1 && first->narrived == 1;
 		unique -= first->nsent == 1 && first->narrived == 2;
 	}
 	*ret_unique = unique;
-	return found;
+	return n;
 }
 
 /* Checksums that a network card fills in are others at the two ends; then without them. */
@@ -314,18 +386,17 @@ void ww_match_udp(struct ww_match_job *j)
 
 	for (uint32_t k = 0; k < j->r->n; k++) {
 		uint32_t i = received_at(j, k);
-		struct key key = udp_key(b, i, with_checksum);
-		struct ww_match_sent *first = find(j, &key);
+		struct ww_match_sent *first = found(j, k);
 		bool id = b->seq[i] >> 16, known = id || (with_checksum && b->seq[i] && distinct);
 		if (!first)
 			continue;
-		bool repeats = first->nsent > 1 || first->narrived > 1;
+		bool repeats = is_repeated(first);
 		j->r->repeats |= repeats || !known;
 		if (j->time && (repeats || !known)) {
 			b->partner[i] = WW_NONE;
 			pair_refined(j, first, i);
 		} else if (!j->time && !repeats && known) {
-			pair(j, sent_at(j, (uint32_t)(first - j->sent.v)), i);
+			pair(j, first_packet(j, first), i);
 		}
 	}
 }

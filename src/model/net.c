@@ -160,10 +160,11 @@ void ww_on_net_recv(struct ww_model *m, const struct ww_event *ev)
 		match = WW_NONE;
 	if (i)
 		ww_u64map_del(&m->skb_sent, p.skb);
-	if (match == WW_NONE && p.proto == PROTO_TCP && (i = ww_u64map_find(&m->flow_sent, key)))
-		match = *i;
-	if (p.proto == PROTO_TCP)
+	if (p.proto == PROTO_TCP && (i = ww_u64map_find(&m->flow_sent, key))) {
+		if (match == WW_NONE)
+			match = *i;
 		ww_u64map_del(&m->flow_sent, key);
+	}
 	p.match = (uint32_t)match;
 	uint32_t row = ww_packet_push(m->f, &p);
 	if (match != WW_NONE)

@@ -36,7 +36,7 @@ enum op_code {
 	OP_STRING,
 	OP_SEQ,   /* slots[slot] elements of n bits; type says what they are */
 	OP_WALK,
-	OP_VARIANT, /* jumps[0 .. type->nfields): where each option begins; then where they end */
+	OP_VARIANT, /* jumps[0 .. type->nfields): where each option begins; where they end; n slots to forget */
 	OP_JUMP,
 };
 
@@ -293,6 +293,19 @@ static void compile_sequence(struct compiler *k, const struct ctf_type *t)
 	place_lose(k, (uint32_t)(e->bits & -e->bits & 0xff ? WW_MIN(e->bits & -e->bits, 8) : 8));
 }
 
+/* As ctf_slots_forget, of which this is the list. */
+static void list_slots(struct compiler *k, const struct ctf_type *t)
+{
+	if (!t->has_slot)
+		return;
+	if (t->slot != CTF_NO_SLOT)
+		*ww_vec_push(&k->jumps) = t->slot;
+	if (t->elem)
+		list_slots(k, t->elem);
+	for (uint32_t i = 0; i < t->nfields; i++)
+		list_slots(k, t->fields[i].type);
+}
+
 static void compile_variant(struct compiler *k, const struct ctf_type *t)
 {
 	WW_VEC(uint32_t) ends = {0};
@@ -307,6 +320,8 @@ static void compile_variant(struct compiler *k, const struct ctf_type *t)
 	struct ctf_place begin = k->place;
 	for (uint32_t i = 0; i <= t->nfields; i++)
 		*ww_vec_push(&k->jumps) = 0;
+	list_slots(k, t);
+	o->n = k->jumps.n - jumps - t->nfields - 1;
 	for (uint32_t i = 0; i < t->nfields; i++) {
 		k->jumps.v[jumps + i] = (uint32_t)k->ops.n;
 		k->place = begin;
@@ -614,8 +629,8 @@ int ctf_plan_run(const struct ctf_plan *p, struct ctf_cursor *c)
 			break;
 		case OP_VARIANT:
 			option = ctf_variant_choice(o->type, c->slots[o->slot]);
-			if (o->type->has_slot)
-				ctf_slots_forget(o->type, c->slots);
+			for (uint64_t i = 0; i < o->n; i++)
+				c->slots[p->jumps[o->off + o->type->nfields + 1 + i]] = UINT64_MAX;
 			if (option < 0 && o->type->kind == CTF_OPTIONAL)
 				option = 1;
 			if (WW_UNLIKELY(option < 0))
