@@ -282,6 +282,20 @@ int ww_recorder_snapshot(struct ww_recorder *rec, const char *outdir, struct ww_
 	return ret ? ret : r;
 }
 
+uint64_t ww_recorder_oldest_ts_ns(const struct ww_recorder *rec)
+{
+	return rec->rings.oldest_ts_ns;
+}
+
+bool ww_recorder_function(const struct ww_recorder *rec, uint32_t i, uint64_t *ret_address, const char **ret_name)
+{
+	if (i >= WW_FUNCTIONS)
+		return false;
+	*ret_address = rec->skel->bss->ww_functions[i].address;
+	*ret_name = rec->skel->bss->ww_functions[i].name;
+	return true;
+}
+
 void ww_recorder_stats(struct ww_recorder *rec, struct ww_recorder_stats *ret)
 {
 	struct ww_ring_set *s = &rec->rings;

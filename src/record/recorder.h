@@ -67,6 +67,11 @@ void ww_recorder_stats(struct ww_recorder *rec, struct ww_recorder_stats *ret);
 /* Flight mode: writes what the rings hold into `outdir` (exists already) as whole stream files, then
  * goes on recording. Events that happen meanwhile are counted as lost. */
 int ww_recorder_snapshot(struct ww_recorder *rec, const char *outdir, struct ww_err *err);
+/* Where the oldest packet of the last snapshot begins; UINT64_MAX: it has none. */
+uint64_t ww_recorder_oldest_ts_ns(const struct ww_recorder *rec);
+/* The kernel's functions that were named so far (whywait_function), slot by slot; an empty name: a free slot. False:
+ * there are no more. The name is the recorder's. */
+bool ww_recorder_function(const struct ww_recorder *rec, uint32_t i, uint64_t *ret_address, const char **ret_name);
 /* Any state, also NULL. */
 void ww_recorder_close(struct ww_recorder *rec);
 /* Number of possible CPUs = number of stream files at most. */

@@ -82,7 +82,7 @@ uint64_t ww_ring_lost(const struct ww_ring_set *s, uint32_t cpu)
 static int file_append(struct ww_ring_set *s, uint32_t cpu, const void *p, size_t n, struct ww_err *err)
 {
 	struct ww_packet_file *f = &s->cpu[cpu].file;
-	char path[300];
+	char path[sizeof(s->outdir) + 32];
 	int r = 0;
 
 	if (f->fd < 0) {
@@ -217,6 +217,7 @@ int ww_ring_set_dump(struct ww_ring_set *s, struct ww_err *err)
 {
 	int ret = 0;
 
+	s->oldest_ts_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < s->ncpu; i++) {
 		struct ww_ring_ctl *ctl = &s->ctl[i];
 		uint64_t pos = __atomic_load_n(&ctl->pos, __ATOMIC_ACQUIRE);
@@ -234,6 +235,7 @@ int ww_ring_set_dump(struct ww_ring_set *s, struct ww_err *err)
 
 			if (sub->number != n || !sub_complete(s, sub, n))
 				continue;
+			s->oldest_ts_ns = WW_MIN(s->oldest_ts_ns, sub->begin_ts_ns);
 			int r = sub_write(s, i, n, err);
 			ret = ret ? ret : r;
 		}

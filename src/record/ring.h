@@ -28,8 +28,9 @@ struct ww_ring_set {
 	struct ww_ring_ctl *ctl;  /* [ncpu] in the program's data */
 	struct ww_ring_cpu *cpu;  /* [ncpu] */
 	uint8_t uuid[16];
-	char outdir[256];         /* "": no file */
+	char outdir[4200];        /* "": no file */
 	uint64_t events, bytes, packets;
+	uint64_t oldest_ts_ns;    /* where the first packet of the last dump begins */
 	uint64_t extra_lost;      /* shown in CPU 0's packets: misses whose CPU is not known */
 };
 

@@ -260,6 +260,26 @@ int ww_session_stop(struct ww_session *s, struct ww_err *err)
 	return rc;
 }
 
+/* First of all, as what they explain may be the oldest event. */
+static int write_functions(struct ww_session *s, struct ww_ctf_out *o, struct ww_err *err)
+{
+	uint64_t ts_ns = ww_recorder_oldest_ts_ns(s->rec), address;
+	const char *name;
+	int rc = 0;
+
+	for (uint32_t i = 0; ts_ns != UINT64_MAX && !rc && ww_recorder_function(s->rec, i, &address, &name); i++) {
+		if (!*name)
+			continue;
+		rc = ww_ctf_rec_begin(o, WW_EV_WHYWAIT_FUNCTION, ts_ns, err);
+		if (rc)
+			break;
+		ww_ctf_rec_u64(o, address);
+		ww_ctf_rec_str(o, name);
+		ww_ctf_rec_end(o);
+	}
+	return rc;
+}
+
 static int fill_snapshot(struct ww_session *s, int dirfd, struct ww_err *err)
 {
 	struct ww_ctf_out o = {.file.fd = -1};
@@ -269,6 +289,8 @@ static int fill_snapshot(struct ww_session *s, int dirfd, struct ww_err *err)
 		rc = write_metadata(s, dirfd, err);
 	if (!rc)
 		rc = open_dump(s, dirfd, &o, err);
+	if (!rc)
+		rc = write_functions(s, &o, err);
 	if (!rc)
 		rc = write_beginning(s, &o, err);
 	for (uint32_t i = 0; !rc && i < s->ntargets; i++)
