@@ -1,7 +1,7 @@
-/* barrier.c - six threads at a barrier: the last to come wakes the others. */
+/* barrier.c - eight threads at a barrier: the last to come wakes the others. */
 #include "truth.h"
 
-#define N 6
+#define N 8
 #define ROUNDS 5
 
 static void member(int me)
@@ -25,11 +25,14 @@ static void m2(void) { member(2); }
 static void m3(void) { member(3); }
 static void m4(void) { member(4); }
 static void m5(void) { member(5); }
+static void m6(void) { member(6); }
+static void m7(void) { member(7); }
 
 int main(int argc, char **argv)
 {
 	const struct t_part parts[N] = {{"m0", m0, NULL}, {"m1", m1, NULL}, {"m2", m2, NULL},
-					{"m3", m3, NULL}, {"m4", m4, NULL}, {"m5", m5, NULL}};
+					{"m3", m3, NULL}, {"m4", m4, NULL}, {"m5", m5, NULL},
+					{"m6", m6, NULL}, {"m7", m7, NULL}};
 	pthread_barrierattr_t ba;
 
 	T_begin(argc, argv, "barrier", 1);
