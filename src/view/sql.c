@@ -192,11 +192,11 @@ int ww_sql_open(const struct ww_set *set, struct ww_sql **ret, struct ww_err *er
 	q->nhosts = set->nhosts;
 	q->host = ww_xcalloc(q->nhosts, sizeof(*q->host));
 	ww_arena_init(&q->mem);
-	ww_sql_names(q);
-	number_rows(q);
 	int rc = sqlite3_open_v2(":memory:", &q->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (!rc)
 		rc = sqlite3_set_authorizer(q->db, authorize, q);
+	ww_sql_names(q);
+	number_rows(q);
 	if (!rc)
 		rc = make_functions(q);
 	for (uint32_t t = 0; t < q->nfacts && !rc; t++)

@@ -21,6 +21,8 @@ static const struct {
 	{"thread", "comm", "name"},
 	{"run", "prio", "priority"},
 	{"stack", "first", "first_frame_id"},
+	{"cgroup_move", "from", "old"},
+	{"cgroup_move", "to", "new"},
 };
 
 /* Columns that mean something only where another says so. */
@@ -239,6 +241,19 @@ static void name_reference(char *buf, size_t size, const char *col, const char *
 		snprintf(buf, size, "%s_%s", col, id);
 }
 
+/* A word that SQL has for itself, as FROM, gets an underscore. */
+static void avoid_keyword(struct ww_sql *q, struct ww_sql_column *c)
+{
+	char *text = sqlite3_mprintf("SELECT %s FROM (SELECT 1 AS \"%w\")", c->name, c->name);
+	sqlite3_stmt *st = NULL;
+	const size_t len = strlen(c->name);
+
+	if (text && sqlite3_prepare_v2(q->db, text, -1, &st, NULL) && len + 1 < sizeof(c->name))
+		memcpy(c->name + len, "_", 2);
+	sqlite3_finalize(st);
+	sqlite3_free(text);
+}
+
 /* ts_ns, dur_ns: the unit leaves the name, as in Perfetto; pid_ns is a namespace. */
 static bool is_time(const struct ww_column_desc *d)
 {
@@ -351,6 +366,7 @@ static void make_table(struct ww_sql *q, struct ww_sql_table *t, uint32_t number
 		c->at = f->offset + d->offset;
 		type_column(q, c, f, d);
 		name_column(c, f, d);
+		avoid_keyword(q, c);
 		if (c->kind == WW_SQ_TIME && t->ts < 0)
 			t->ts = (int)t->ncols - 1;
 		if ((is_named(f, "state") && !strcmp(d->name, "thread")) || (is_named(f, "run") && c->is_cpu) ||
