@@ -9,6 +9,8 @@ function's name; a value agrees when one of its spellings is the text.
 """
 import glob, json, os, re, shutil, struct, subprocess, sys, zlib
 
+from tracedat_copy import shift_option, with_options
+
 SRC = os.environ.get('WW_SRC') or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get('WW_BUILD') or os.path.join(SRC, 'build')
 TRACES = os.environ.get('WW_TRACES') or os.path.join(SRC, '../shared/traces')
@@ -139,28 +141,6 @@ def differences(path):
     return len(ref), fields, bad
 
 
-def with_options(src, dst, options):
-    """A copy of an uncompressed version 7 file with one more section of options, little endian."""
-    d = bytearray(open(src, 'rb').read())
-    p = d.index(b'\0', 10) + 1 + 2 + 4
-    p = d.index(b'\0', d.index(b'\0', p) + 1) + 1
-    at = struct.unpack_from('<Q', d, p)[0]
-    while True:     # to the last section's DONE
-        p = at + 16
-        while True:
-            oid, size = struct.unpack_from('<HI', d, p)
-            if oid == 0:
-                break
-            p += 6 + size
-        at = struct.unpack_from('<Q', d, p + 6)[0]
-        if not at:
-            break
-    struct.pack_into('<Q', d, p + 6, len(d))
-    body = b''.join(struct.pack('<HI', i, len(o)) + o for i, o in options) + struct.pack('<HIQ', 0, 8, 0)
-    d += struct.pack('<HHIQ', 0, 0, 0, len(body)) + body
-    open(dst, 'wb').write(d)
-
-
 def zlib_copy(src, dst):
     """The same with each CPU's data in zlib chunks of two pages behind the file's end, as trace-cmd writes them."""
     d = bytearray(open(src, 'rb').read())
@@ -193,17 +173,6 @@ def zlib_copy(src, dst):
                     d += struct.pack('<I', len(chunks)) + packed
             p += 6 + struct.unpack_from('<HI', d, p)[1]
     open(dst, 'wb').write(d)
-
-
-def shift_option(samples, flags, fraction=True):
-    n = len(samples)
-    o = struct.pack('<QII', 0x1234, flags, 2)
-    for _ in range(2):
-        o += struct.pack('<I', n) + b''.join(struct.pack('<%dq' % n, *[s[i] for s in samples]) for i in range(3))
-    if fraction:
-        for _ in range(2):
-            o += struct.pack('<%dq' % n, *[s[3] for s in samples])
-    return o
 
 
 n_tests = failed = 0
