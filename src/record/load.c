@@ -243,6 +243,7 @@ static int programs_choose(struct ww_recorder *rec, struct ww_err *err)
 	if (!btf)
 		return ww_err_set(err, WW_EKERNEL, "/sys/kernel/btf/vmlinux", WW_ERR_NO_OFFSET,
 				  "this kernel has no type information (BTF)");
+	rec->skel->rodata->ww_page_cache_tells = tracepoint_args(btf, "mm_filemap_fault") && tracepoint_args(btf, "mm_filemap_map_pages");
 	bpf_object__for_each_program(p, rec->skel->obj) {
 		const char *sec = bpf_program__section_name(p);
 

@@ -2,7 +2,7 @@
 #ifndef WW_MM_BPF_H
 #define WW_MM_BPF_H
 
-#include "file.bpf.h"
+#include "vma.bpf.h"
 
 static __always_inline void ww_emit_fault(u32 id, u64 address, struct pt_regs *regs, u64 code)
 {
@@ -11,6 +11,7 @@ static __always_inline void ww_emit_fault(u32 id, u64 address, struct pt_regs *r
 
 	if (!ww_this_cpu()->in_tree)
 		return;
+	ww_fault_begins(address);
 	p = ww_reserve(&s, id, 17);
 	if (!p)
 		return;
@@ -47,12 +48,6 @@ struct ww_perf_data {
 #endif
 	u64 sample_period;
 	u64 addr;
-};
-
-struct ww_fault_at {
-	struct ww_file f;
-	u64 address, offset;
-	u64 start, end, flags;
 };
 
 /* Programs' code that was told of already: the first page fault in it tells where it is mapped, which --stacks
@@ -94,21 +89,6 @@ static __always_inline void ww_emit_map(struct task_struct *t, struct ww_fault_a
 	ww_commit(&s);
 }
 
-static long ww_fault_vma(struct task_struct *t, struct vm_area_struct *vma, void *data)
-{
-	struct ww_fault_at *at = data;
-	struct file *file = BPF_CORE_READ(vma, vm_file);
-
-	if (!file)
-		return 0;
-	at->start = BPF_CORE_READ(vma, vm_start);
-	at->end = BPF_CORE_READ(vma, vm_end);
-	at->flags = BPF_CORE_READ(vma, vm_flags);
-	at->offset = at->address - at->start + (BPF_CORE_READ(vma, vm_pgoff) << 12);
-	ww_file_fill((u64)file, &at->f);
-	return 0;
-}
-
 /* whywait_fault_end: tid address major dev ino offset */
 static __always_inline int ww_emit_fault_end(struct ww_perf_data *ctx, u32 major)
 {
@@ -119,9 +99,7 @@ static __always_inline int ww_emit_fault_end(struct ww_perf_data *ctx, u32 major
 
 	if (!ww_this_cpu()->in_tree)
 		return 0;
-	bpf_find_vma(t, at.address, ww_fault_vma, &at, 0);
-	if (at.f.file)
-		ww_name_once(&at.f);
+	ww_fault_where(&at);
 	if (ww_stacks && at.f.file && at.flags & VM_EXEC)
 		ww_emit_map(t, &at);
 	p = ww_reserve(&s, WW_EV_WHYWAIT_FAULT_END, 33);

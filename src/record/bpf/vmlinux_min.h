@@ -73,6 +73,9 @@ struct inode {
 	u32 i_rdev;
 	struct super_block *i_sb;
 };
+struct address_space {
+	struct inode *host;
+};
 struct qstr {
 	u32 len;
 	const unsigned char *name;
@@ -127,6 +130,20 @@ struct vm_area_struct {
 	struct file *vm_file;
 };
 
+struct kernfs_node {
+	u64 id;
+};
+struct cgroup_root {
+	int hierarchy_id;
+};
+struct cgroup {
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+};
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -139,6 +156,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct nsproxy *nsproxy;
 	struct files_struct *files;
+	struct css_set *cgroups;
 	struct mm_struct *mm;
 	struct task_struct *group_leader, *real_parent;
 	struct sched_entity se;
