@@ -1,13 +1,18 @@
 /* cache.c - reads the facts file where there is one of this trace, else has it written while the answer is made. */
 #include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cmd/cache.h"
+#include "cmd/commands.h"
+#include "cmd/load.h"
 
 struct ww_cache {
 	char *path;
-	int verbose;
+	struct ww_opts opts;
 	struct ww_facts_key key;
+	struct ww_facts_again again;
+	char *used; /* the file that the facts are from */
 	struct ww_facts_places places;
 	const struct ww_facts *f; /* being written */
 	struct ww_facts_notes notes;
@@ -20,10 +25,33 @@ static void say(const struct ww_cache *c, const struct ww_err *err)
 {
 	char text[1200];
 
-	if (!c->verbose || !err->code)
+	if (!c->opts.verbose || !err->code)
 		return;
 	ww_err_format(err, text, sizeof(text));
 	fprintf(stderr, "whywait: %s\n", text);
+}
+
+/* A damaged block in a large facts file: the facts come from the trace from here on. Who waits for them cannot be told
+ * that there are none. */
+static void make_again(void *ctx, const struct ww_facts *damaged, struct ww_facts *ret)
+{
+	struct ww_cache *c = ctx;
+	struct ww_facts_notes notes = {0};
+	struct ww_facts_key now;
+	struct ww_err err = {0};
+
+	unlink(c->used);
+	if (c->opts.verbose)
+		fprintf(stderr, "whywait: %s is damaged: the trace is read again\n", c->used);
+	ww_facts_init(ret);
+	int rc = ww_facts_key_make(c->path, &now, &err);
+	if (!rc)
+		rc = ww_load_model(c->path, &c->opts, ret, &notes, &err);
+	ww_facts_notes_release(&notes);
+	if (!rc && ww_facts_key_equal(&now, &c->key) && ww_facts_same_shape(damaged, ret))
+		return;
+	fprintf(stderr, "whywait: %s was damaged and is removed; run the command again\n", c->used);
+	_exit(WW_EXIT_FAILED);
 }
 
 struct ww_cache *ww_cache_new(const char *path, const struct ww_opts *opts)
@@ -35,7 +63,8 @@ struct ww_cache *ww_cache_new(const char *path, const struct ww_opts *opts)
 		return NULL;
 	struct ww_cache *c = ww_xcalloc(1, sizeof(*c));
 	c->path = ww_xstrdup(path);
-	c->verbose = opts->verbose;
+	c->opts = *opts;
+	c->again = (struct ww_facts_again){.make = make_again, .ctx = c};
 	c->key = key;
 	ww_facts_places_make(path, &c->places);
 	return c;
@@ -53,7 +82,9 @@ static bool read_from(struct ww_cache *c, const char *file, struct ww_facts *f, 
 
 	if (!*file)
 		return false;
-	if (ww_facts_open(f, &c->key, file, notes, &err)) {
+	free(c->used);
+	c->used = ww_xstrdup(file);
+	if (ww_facts_open(f, &c->key, file, &c->again, notes, &err)) {
 		if (err.code != WW_ENOENT && err.code != WW_EFORMAT)
 			say(c, &err);
 		return false;
@@ -65,7 +96,7 @@ static bool read_from(struct ww_cache *c, const char *file, struct ww_facts *f, 
 		return false;
 	}
 	f->host.trace_path = ww_arena_strdup(&f->mem, c->path);
-	if (c->verbose)
+	if (c->opts.verbose)
 		fprintf(stderr, "whywait: the facts are from %s\n", file);
 	return true;
 }
@@ -103,15 +134,23 @@ void ww_cache_keep(struct ww_cache *c, const struct ww_facts *f, const struct ww
 	c->writing = !pthread_create(&c->writer, NULL, write_facts, c);
 }
 
+void ww_cache_wait(struct ww_cache *c)
+{
+	if (!c || !c->writing)
+		return;
+	pthread_join(c->writer, NULL);
+	c->writing = false;
+	say(c, &c->err);
+}
+
 void ww_cache_free(struct ww_cache *c)
 {
 	if (!c)
 		return;
-	if (c->writing)
-		pthread_join(c->writer, NULL);
-	say(c, &c->err);
+	ww_cache_wait(c);
 	ww_facts_notes_release(&c->notes);
 	ww_facts_places_release(&c->places);
+	free(c->used);
 	free(c->path);
 	free(c);
 }

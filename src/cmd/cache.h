@@ -2,7 +2,7 @@
  *
  *   struct ww_cache *c = ww_cache_new(path, opts);
  *   if (!ww_cache_read(c, &facts, &notes)) { ... read the trace, fill facts and notes ... ww_cache_keep(c, &facts, &notes); }
- *   ... the answer ...   ww_cache_free(c);
+ *   ... the answer ...   ww_cache_wait(c);  ww_facts_release(&facts);  ww_cache_free(c);
  * Whatever goes wrong with the file, the answer comes from the trace; -v says what went wrong.
  */
 #ifndef WW_CACHE_H
@@ -20,9 +20,11 @@ struct ww_cache;
 struct ww_cache *ww_cache_new(const char *path, const struct ww_opts *opts);
 /* Fills both, which are empty, from the file; false: they are still empty. */
 bool ww_cache_read(struct ww_cache *c, struct ww_facts *f, struct ww_facts_notes *notes);
-/* A thread of its own writes the sealed facts, which stay where they are, and unchanged, until ww_cache_free. */
+/* A thread of its own writes the sealed facts, which stay where they are, and unchanged, until ww_cache_wait. */
 void ww_cache_keep(struct ww_cache *c, const struct ww_facts *f, const struct ww_facts_notes *notes);
 /* Waits until the file is written. */
+void ww_cache_wait(struct ww_cache *c);
+/* After the facts are released. */
 void ww_cache_free(struct ww_cache *c);
 
 #endif

@@ -67,8 +67,8 @@ void ww_load_notes(FILE *to, const struct ww_trace *t, const struct ww_facts *f,
 	ww_facts_notes_release(&notes);
 }
 
-static int model(const char *path, const struct ww_opts *o, struct ww_facts *f, struct ww_facts_notes *notes,
-		 struct ww_err *err)
+int ww_load_model(const char *path, const struct ww_opts *o, struct ww_facts *f, struct ww_facts_notes *notes,
+		  struct ww_err *err)
 {
 	struct progress p = {.on = !o->quiet && isatty(STDERR_FILENO)};
 	struct ww_model_opts mo = {.progress = show_progress, .progress_ctx = &p};
@@ -204,7 +204,7 @@ static int load(const char *path, const struct ww_opts *opts, struct ww_loaded *
 	*l = (struct ww_loaded){.path = ww_xstrdup(path), .cache = ww_cache_new(path, opts)};
 	ww_facts_init(&l->facts);
 	if (!ww_cache_read(l->cache, &l->facts, &notes)) {
-		rc = model(path, opts, &l->facts, &notes, err);
+		rc = ww_load_model(path, opts, &l->facts, &notes, err);
 		if (!rc)
 			ww_cache_keep(l->cache, &l->facts, &notes);
 	}
@@ -227,9 +227,10 @@ int ww_load(const char *path, const struct ww_opts *opts, struct ww_loaded *ret)
 
 void ww_load_release(struct ww_loaded *l)
 {
+	ww_cache_wait(l->cache);
+	ww_facts_release(&l->facts);
 	ww_cache_free(l->cache);
 	l->cache = NULL;
-	ww_facts_release(&l->facts);
 	free(l->path);
 	l->path = NULL;
 }

@@ -25,6 +25,11 @@ void ww_load_release(struct ww_loaded *l);
 /* WW_EXIT_DONE, or WW_EXIT_PARTIAL when events were lost or parts are damaged. */
 int ww_load_status(const struct ww_loaded *l);
 
+struct ww_facts_notes;
+/* The facts of a trace, read now, with progress; f is initialised. notes: its damage, to be released. */
+int ww_load_model(const char *path, const struct ww_opts *opts, struct ww_facts *f, struct ww_facts_notes *notes,
+		  struct ww_err *err);
+
 struct ww_trace;
 /* What a person should know of damage and loss, as -q and -v say. */
 void ww_load_notes(FILE *to, const struct ww_trace *t, const struct ww_facts *f, const struct ww_opts *o);

@@ -124,6 +124,7 @@ struct ww_facts {
 #undef WW_COL
 #undef WW_END
 	struct ww_pages pages[WW_COLUMN_N]; /* where the columns are: long ones in a temporary file */
+	struct ww_facts_lazy *lazy; /* unpacks columns of a facts file as they are read; NULL: they are in `pages` */
 	struct ww_touch *touch; /* makes their pages ahead; NULL until a column is long, and when sealed */
 	/* sealed: states of thread t are rows state_first[t] .. state_first[t + 1] - 1, by start;
 	 * the same for runs per CPU through run_of_cpu (row numbers, by start). */

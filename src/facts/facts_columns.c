@@ -4,6 +4,7 @@
  */
 #include "facts/facts.h"
 #include "facts/facts_private.h"
+#include "facts/file_private.h"
 
 /* Doubles; long columns grow by half, for their blocks are reserved on the disk. */
 static uint32_t next_room(uint32_t room)
@@ -89,6 +90,8 @@ void ww_facts_columns_release(struct ww_facts *f)
 {
 	ww_touch_free(f->touch);
 	f->touch = NULL;
+	ww_facts_lazy_free(f->lazy);
+	f->lazy = NULL;
 	for (size_t i = 0; i < WW_COLUMN_N; i++)
 		ww_pages_release(&f->pages[i]);
 }

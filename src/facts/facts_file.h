@@ -47,10 +47,25 @@ void ww_facts_places_release(struct ww_facts_places *p);
 int ww_facts_save(const struct ww_facts *f, const struct ww_facts_key *key, const struct ww_facts_notes *notes,
 		  const char *file, struct ww_err *err);
 
+/* For columns that are unpacked only when they are read, which is when their damage is found. */
+struct ww_facts_again {
+	/* Makes the same facts again, from the trace; what was read of the damaged ones until then was right. Called on a
+	 * thread of its own, while another one waits for a row. When it cannot (ww_facts_same_shape) it does not return. */
+	void (*make)(void *ctx, const struct ww_facts *damaged, struct ww_facts *ret);
+	void *ctx;
+	uint64_t min_bytes; /* of all columns: smaller ones are unpacked, and checked, at once. 0: 64 MB */
+	uint64_t budget_bytes; /* of unpacked rows in memory; 0: 96 MB, of all facts together */
+};
+/* As many rows of each fact, threads, CPUs and strings? */
+bool ww_facts_same_shape(const struct ww_facts *a, const struct ww_facts *b);
+
 /* Fills f, which is initialised and empty, with sealed facts. On error f is still empty and initialised.
+ * in    again  NULL: all is unpacked at once. Must outlive f
  * error -WW_ENOENT none there; -WW_EFORMAT of another trace, program or layout: to be made anew;
- *       -WW_ECORRUPT damaged, err says where; -WW_EPERM somebody else's */
-int ww_facts_open(struct ww_facts *f, const struct ww_facts_key *key, const char *file, struct ww_facts_notes *ret_notes,
-		  struct ww_err *err);
+ *       -WW_ECORRUPT damaged, err says where; -WW_EPERM somebody else's
+ * cost  of many rows: none until they are read, and then of 16384 rows of a column. No more unpacked rows are kept
+ *       in memory than the budget allows */
+int ww_facts_open(struct ww_facts *f, const struct ww_facts_key *key, const char *file, const struct ww_facts_again *again,
+		  struct ww_facts_notes *ret_notes, struct ww_err *err);
 
 #endif

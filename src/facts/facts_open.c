@@ -1,12 +1,11 @@
 /* facts_open.c - a facts file -> sealed facts.
  *
- * Head, directory and what is no column are checked when the file is opened, each block when it is unpacked. Nothing
- * in the file is trusted: places lie within it, values obey the rule of their column, row ranges of threads and CPUs
+ * Head, directory and what is no column are checked when the file is opened, each block when it is unpacked: at once,
+ * or of large facts when it is read (facts_lazy.c). Nothing in the file is trusted: places lie within it, values obey the rule of their column, row ranges of threads and CPUs
  * rise to the end.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -19,26 +18,14 @@
 /* Packed facts unpack to at most so many times their size; the most seen is 30. */
 #define MAX_RATIO 300u
 
-struct reader {
-	struct ww_facts *f;
-	const char *file;
-	struct ww_err *err;
-	const uint8_t *p;
-	uint64_t bytes;
-	struct file_head h;
-	struct file_column columns[FILE_COLUMNS_MAX];
-	uint32_t ncolumns;
-	const struct column_place *places;
-	const struct block_place *blocks;
-	_Atomic uint64_t bad; /* offset of a block that is damaged; 0 none */
-};
+#define LAZY_MIN_BYTES (64u << 20)
 
-static int damaged(struct reader *r, uint64_t offset, const char *what)
+static int damaged(struct file_reader *r, uint64_t offset, const char *what)
 {
 	return ww_err_set(r->err, WW_ECORRUPT, r->file, offset, "the facts file is damaged: %s", what);
 }
 
-static int map_file(struct reader *r)
+static int map_file(struct file_reader *r)
 {
 	struct stat st;
 	int fd = open(r->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY), rc = 0;
@@ -63,12 +50,12 @@ static int map_file(struct reader *r)
 }
 
 /* Is [at, at + n) in the file, behind its head? */
-static bool within(const struct reader *r, uint64_t at, uint64_t n)
+static bool within(const struct file_reader *r, uint64_t at, uint64_t n)
 {
 	return at >= sizeof(r->h) && n <= r->bytes && at <= r->bytes - n;
 }
 
-static int check_head(struct reader *r, const struct ww_facts_key *key)
+static int check_head(struct file_reader *r, const struct ww_facts_key *key)
 {
 	const struct file_head *h = &r->h;
 
@@ -92,7 +79,7 @@ static int check_head(struct reader *r, const struct ww_facts_key *key)
 	return 0;
 }
 
-static int check_directory(struct reader *r)
+static int check_directory(struct file_reader *r)
 {
 	uint64_t blocks = 0, unpacked = 0;
 
@@ -113,7 +100,7 @@ static int check_directory(struct reader *r)
 }
 
 /* The number of rows of each fact, equal in all of its columns. */
-static int set_rows(struct reader *r)
+static int set_rows(struct file_reader *r)
 {
 	for (uint32_t i = 0; i < r->ncolumns; i++) {
 		const struct file_column *c = &r->columns[i];
@@ -130,7 +117,7 @@ static int set_rows(struct reader *r)
 	return 0;
 }
 
-static int read_meta(struct reader *r, struct ww_facts_notes *notes)
+static int read_meta(struct file_reader *r, struct ww_facts_notes *notes)
 {
 	struct ww_span in = ww_span_of(r->p + r->h.meta_offset, r->h.meta_bytes);
 	struct meta_io io = {.in = &in};
@@ -140,8 +127,7 @@ static int read_meta(struct reader *r, struct ww_facts_notes *notes)
 	return 0;
 }
 
-/* Unpacks block b of column i to where it belongs; false: it is damaged. */
-static bool read_block(struct reader *r, uint32_t i, uint64_t b, const struct column_rule *rule, void *to)
+bool ww_file_block(struct file_reader *r, uint32_t i, uint64_t b, const struct column_rule *rule, void *to)
 {
 	const struct block_place *p = &r->blocks[r->places[i].first_block + b];
 	const uint32_t n = (uint32_t)WW_MIN(r->places[i].rows - b * WW_PACK_ROWS, WW_PACK_ROWS);
@@ -156,20 +142,30 @@ static bool read_block(struct reader *r, uint32_t i, uint64_t b, const struct co
 	return true;
 }
 
+/* Those that nobody will unpack later. */
 static void read_column(void *ctx, uint32_t i)
 {
-	struct reader *r = ctx;
+	struct file_reader *r = ctx;
 	const struct file_column *c = &r->columns[i];
 	const uint64_t rows = r->places[i].rows, bytes = rows * c->size;
 	const struct column_rule rule = ww_file_rule(c, r->f);
 	void **at = ww_file_pointer(c, r->f);
 
-	if (!rows)
+	if (!rows || *at)
 		return;
 	*at = c->id == WW_NONE ? ww_xmalloc(bytes) : ww_pages_resize(&r->f->pages[c->id], bytes);
 	for (uint64_t row = 0; row < rows && !r->bad; row += WW_PACK_ROWS)
-		if (!read_block(r, i, row / WW_PACK_ROWS, &rule, (char *)*at + row * c->size))
+		if (!ww_file_block(r, i, row / WW_PACK_ROWS, &rule, (char *)*at + row * c->size))
 			return;
+}
+
+static bool is_large(const struct file_reader *r, const struct ww_facts_again *again)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < r->ncolumns; i++)
+		bytes += r->places[i].rows * r->columns[i].size;
+	return again && bytes >= (again->min_bytes ? again->min_bytes : LAZY_MIN_BYTES);
 }
 
 static bool rises_to(const uint32_t *first, uint32_t keys, uint32_t rows)
@@ -180,7 +176,7 @@ static bool rises_to(const uint32_t *first, uint32_t keys, uint32_t rows)
 	return first[0] == 0 && first[keys] == rows;
 }
 
-static int check_ranges(struct reader *r)
+static int check_ranges(struct file_reader *r)
 {
 	const struct ww_facts *f = r->f;
 
@@ -190,7 +186,8 @@ static int check_ranges(struct reader *r)
 	return 0;
 }
 
-static int read_all(struct reader *r, const struct ww_facts_key *key, struct ww_facts_notes *notes)
+static int read_all(struct file_reader *r, const struct ww_facts_key *key, const struct ww_facts_again *again,
+		    struct ww_facts_notes *notes)
 {
 	int rc = check_head(r, key);
 
@@ -202,24 +199,26 @@ static int read_all(struct reader *r, const struct ww_facts_key *key, struct ww_
 		rc = set_rows(r);
 	if (rc)
 		return rc;
+	if (is_large(r, again))
+		r->f->lazy = ww_facts_lazy_new(r, again);
 	ww_par_run(r->ncolumns, read_column, r);
 	if (r->bad)
 		return damaged(r, r->bad, "a block of a column");
 	return check_ranges(r);
 }
 
-int ww_facts_open(struct ww_facts *f, const struct ww_facts_key *key, const char *file, struct ww_facts_notes *ret_notes,
-		  struct ww_err *err)
+int ww_facts_open(struct ww_facts *f, const struct ww_facts_key *key, const char *file, const struct ww_facts_again *again,
+		  struct ww_facts_notes *ret_notes, struct ww_err *err)
 {
-	struct reader r = {.f = f, .file = file, .err = err};
+	struct file_reader r = {.f = f, .file = file, .err = err};
 	struct ww_facts_notes notes = {0};
 
 	r.ncolumns = ww_file_columns(r.columns);
 	int rc = map_file(&r);
 
 	if (!rc)
-		rc = read_all(&r, key, &notes);
-	if (r.p)
+		rc = read_all(&r, key, again, &notes);
+	if (r.p && !f->lazy)
 		munmap((void *)(uintptr_t)r.p, r.bytes);
 	if (rc) {
 		ww_facts_notes_release(&notes);
@@ -230,4 +229,15 @@ int ww_facts_open(struct ww_facts *f, const struct ww_facts_key *key, const char
 	f->sealed = true;
 	*ret_notes = notes;
 	return 0;
+}
+
+bool ww_facts_same_shape(const struct ww_facts *a, const struct ww_facts *b)
+{
+	struct file_column c[FILE_COLUMNS_MAX];
+	const uint32_t n = ww_file_columns(c);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (ww_file_rows(&c[i], a) != ww_file_rows(&c[i], b))
+			return false;
+	return a->strs.n == b->strs.n;
 }

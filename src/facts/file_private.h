@@ -6,6 +6,8 @@
 #ifndef WW_FILE_PRIVATE_H
 #define WW_FILE_PRIVATE_H
 
+#include <stdatomic.h>
+
 #include "base/pack.h"
 #include "base/span.h"
 #include "base/vec.h"
@@ -77,6 +79,30 @@ void ww_file_widen(const struct file_column *c, const void *from, uint32_t n, ui
 void ww_file_narrow(const struct file_column *c, const uint64_t *from, uint32_t n, void *ret);
 /* Do all n values obey? */
 bool ww_file_obeys(const struct column_rule *r, const uint64_t *v, uint32_t n);
+/* An open file. */
+struct file_reader {
+	struct ww_facts *f;
+	const char *file;
+	struct ww_err *err;
+	const uint8_t *p; /* the file, mapped */
+	uint64_t bytes;
+	struct file_head h;
+	struct file_column columns[FILE_COLUMNS_MAX];
+	uint32_t ncolumns;
+	const struct column_place *places;
+	const struct block_place *blocks;
+	_Atomic uint64_t bad; /* offset of a block that is damaged; 0 none */
+};
+/* Unpacks block b of column i to `to`; false: it is damaged, and r->bad says where. */
+bool ww_file_block(struct file_reader *r, uint32_t i, uint64_t b, const struct column_rule *rule, void *to);
+
+/* ---- facts_lazy.c ---- */
+/* Gives columns of more than LAZY_ROWS rows an address at which they are unpacked when they are read. Takes over r's
+ * mapping of the file; frees itself with the facts. NULL: this system cannot. */
+struct ww_facts_lazy *ww_facts_lazy_new(const struct file_reader *r, const struct ww_facts_again *again);
+void ww_facts_lazy_free(struct ww_facts_lazy *l);
+#define LAZY_ROWS 16384u /* are unpacked together */
+
 /* What is in struct ww_facts beside columns: written when `in` is NULL, else read from it. */
 struct meta_io {
 	struct ww_span *in;

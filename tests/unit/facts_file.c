@@ -1,6 +1,7 @@
 /* facts_file.c - facts that were kept and read again against those in memory; files that are damaged, cut off, of another
  * key, or not writable: refused with an error, or read as what they were, and never anything else. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 
 static const struct ww_facts_key key = {1, 2, 3, 4};
 static char dir[100], file[200];
+static const struct ww_facts_again *again; /* NULL: all at once */
 
 static int save(const struct ww_facts *f, struct ww_err *err)
 {
@@ -34,7 +36,7 @@ static const char *reopen(const struct ww_facts *f, const struct ww_facts_key *k
 	const char *what;
 
 	ww_facts_init(&g);
-	if (ww_facts_open(&g, k, file, &notes, err)) {
+	if (ww_facts_open(&g, k, file, again, &notes, err)) {
 		what = g.sealed || g.thread.n || notes.n ? "it fails and leaves something" : "error";
 	} else {
 		what = random_differ(f, &g);
@@ -164,7 +166,7 @@ static void hostile(void)
 		free(q);
 		struct ww_facts_notes notes = {0};
 		ww_facts_init(&g);
-		if (ww_facts_open(&g, &key, file, &notes, NULL)) {
+		if (ww_facts_open(&g, &key, file, NULL, &notes, NULL)) {
 			refused++;
 		} else {
 			opened++;
@@ -205,6 +207,86 @@ static void keys(void)
 	reopen(&f, &key, &err);
 	is_i64(err.code, WW_ENOENT, "no file is no facts");
 	ww_facts_release(&f);
+}
+
+/* ---- unpacked when it is read ---- */
+
+static const struct ww_facts *source; /* that the facts are made of again */
+static uint32_t made;
+
+static void make(void *ctx, const struct ww_facts *damaged, struct ww_facts *ret)
+{
+	made++;
+	random_seed = 4711;
+	random_facts(ret, 200000);
+	if (!ww_facts_same_shape(source, ret) || !ww_facts_same_shape(damaged, ret))
+		abort();
+}
+
+static void *compare_backwards(void *arg)
+{
+	const struct ww_facts *g = arg;
+	uintptr_t wrong = 0;
+
+	for (uint32_t i = g->state.n; i--;)
+		wrong += g->state.start_ts_ns[i] != source->state.start_ts_ns[i] || g->state.state[i] != source->state.state[i];
+	return (void *)wrong;
+}
+
+static void at_random(const struct ww_facts *f, const struct ww_facts *g, uint32_t n)
+{
+	uint32_t wrong = 0;
+	pthread_t t;
+	void *backwards;
+
+	pthread_create(&t, NULL, compare_backwards, (void *)(uintptr_t)g);
+	for (uint32_t k = 0; k < n; k++) {
+		const uint32_t i = random_below(f->state.n), j = random_below(f->syscall.n), r = random_below(f->run.n);
+
+		wrong += g->state.start_ts_ns[i] != f->state.start_ts_ns[i] || g->state.cause[i] != f->state.cause[i] ||
+			 g->state.wakeup[i] != f->state.wakeup[i] || g->syscall.arg1[j] != f->syscall.arg1[j] ||
+			 g->syscall.name[j] != f->syscall.name[j] || g->run_of_cpu[r] != f->run_of_cpu[r];
+	}
+	pthread_join(t, &backwards);
+	ok(!wrong && !backwards, "rows at random and backwards, by two threads at once: %u and %u wrong", wrong, (uint32_t)(uintptr_t)backwards);
+}
+
+static void lazy(void)
+{
+	const struct ww_facts_again when_read = {.make = make, .min_bytes = 1, .budget_bytes = 5u << 20};
+	struct ww_facts_notes notes = {0};
+	struct ww_err err = {0};
+	struct ww_facts f, g;
+	const char *what;
+	size_t n;
+
+	random_seed = 4711;
+	random_facts(&f, 200000);
+	source = &f;
+	save(&f, NULL);
+	again = &when_read;
+	what = reopen(&f, &key, &err);
+	ok(!what, "facts that are unpacked when they are read are the same: %s %s", what ? what : "yes", err.message);
+	ww_facts_init(&g);
+	TAP_NEED(!ww_facts_open(&g, &key, file, again, &notes, &err), "the file is opened: %s", err.message);
+	ww_facts_notes_release(&notes);
+	if (!g.lazy) {
+		tap_skip(3, "this system has no userfaultfd");
+	} else {
+		at_random(&f, &g, 200000);
+		ww_facts_release(&g);
+		uint8_t *p = read_file(&n);
+		for (size_t i = 0; i < 10; i++)
+			p[n / 12 * (i + 1)] ^= 16;
+		write_file(p, n);
+		free(p);
+		what = reopen(&f, &key, &err);
+		ok(!what && made == 1, "damage that is found when rows are read has the facts made again: %s, %u", what ? what : "the same", made);
+		is_i64(ww_facts_open(&g, &key, file, NULL, &notes, NULL), -WW_ECORRUPT, "and at once where all is unpacked at once");
+	}
+	ww_facts_release(&g);
+	ww_facts_release(&f);
+	again = NULL;
 }
 
 /* Killed at any moment: afterwards there is no file, or all of it. */
@@ -274,6 +356,7 @@ int main(void)
 	keys();
 	damage();
 	hostile();
+	lazy();
 	killed();
 	refused();
 	char *all = ww_xasprintf("rm -rf %s", dir);
