@@ -68,7 +68,7 @@ void ww_walk_turn(struct ww_walk *w, int64_t until, uint32_t visit, enum ww_via_
 {
 	if (until <= ww_walk_bound(w) || until >= w->t)
 		return; /* an outer wait began later: never met; or a cause that came after its effect */
-	*ww_vec_push(&w->stack) = (struct ww_turn){until, visit, w->visit, fact, (uint8_t)kind};
+	*ww_vec_push(&w->stack) = (struct ww_turn){until, visit, w->visit, fact, (uint8_t)kind, false};
 }
 
 static void take_turn(struct ww_walk *w)
@@ -76,6 +76,12 @@ static void take_turn(struct ww_walk *w)
 	struct ww_turn turn = w->stack.v[--w->stack.n];
 	uint32_t from = turn.from_visit;
 
+	if (turn.after) { /* nobody queued it: no thread is the arrow's */
+		arrive(w, w->visits.v[turn.visit].up, turn.kind, turn.from_visit, turn.fact);
+		w->arrows.v[w->arrow].from_thread = WW_NONE;
+		ww_walk_after(w, turn.visit, turn.fact);
+		return;
+	}
 	if (turn.visit == w->visit) { /* its wait ended the chain itself: it has never been left */
 		w->row = turn.fact ? turn.fact - 1 : WW_NONE;
 		return;

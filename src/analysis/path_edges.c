@@ -78,6 +78,22 @@ static uint32_t work_at(struct ww_walk *w)
 	return end < 0 || ww_walk_time(w, w->host, end) >= w->t ? row : WW_NONE;
 }
 
+static bool is_trigger(const struct ww_facts *f, uint32_t work)
+{
+	uint32_t t = f->work.trigger[work];
+
+	switch (f->work.trigger_kind[work]) {
+	case WW_WK_BLOCK:
+		return t < f->block_io.n;
+	case WW_WK_TIMER:
+		return t < f->timer.n;
+	case WW_WK_PACKET:
+		return t < f->packet.n;
+	default:
+		return false;
+	}
+}
+
 void ww_walk_enter_work(struct ww_walk *w)
 {
 	const struct ww_facts *f = ww_walk_facts(w, w->host);
@@ -86,11 +102,24 @@ void ww_walk_enter_work(struct ww_walk *w)
 	if (work == WW_NONE)
 		return;
 	uint32_t by = f->work.queued_by[work];
-	if (f->work.queued_ts_ns[work] < 0 || by >= f->thread.n || by == w->thread)
+	if (f->work.queued_ts_ns[work] < 0 || by == w->thread)
 		return;
-	/* What the worker did since then is on the path (it was busy, or had no CPU); then who queued it. */
-	ww_walk_turn(w, ww_walk_time(w, w->host, f->work.queued_ts_ns[work]),
-		     ww_walk_visit(w, w->host, by, w->visit, WW_NONE), WW_VIA_QUEUED, work);
+	int64_t queued = ww_walk_time(w, w->host, f->work.queued_ts_ns[work]);
+	if (by < f->thread.n) {
+		/* What the worker did since then is on the path (it was busy, or had no CPU); then who queued it. */
+		ww_walk_turn(w, queued, ww_walk_visit(w, w->host, by, w->visit, WW_NONE), WW_VIA_QUEUED, work);
+		return;
+	}
+	/* The wait that all this explains, if it is of the same host: an interrupt's work is known by row. */
+	uint32_t v = w->visit;
+	while (v != WW_NONE && w->visits.v[v].wait_row == WW_NONE)
+		v = w->visits.v[v].up;
+	if (v == WW_NONE || !is_trigger(f, work) || w->visits.v[w->visits.v[v].up].host != w->host)
+		return;
+	size_t n = w->stack.n;
+	ww_walk_turn(w, queued, v, WW_VIA_QUEUED, work);
+	if (w->stack.n > n)
+		w->stack.v[n].after = true;
 }
 
 /* ---- what ends the chain ---- */
@@ -281,6 +310,28 @@ static void by_packet(struct ww_walk *w, const struct wait *x, uint32_t host, ui
 	}
 }
 
+/* What completed in the interrupt that queued the work. */
+static void by_trigger(struct ww_walk *w, const struct wait *x, uint32_t work)
+{
+	const struct ww_facts *f = ww_walk_facts(w, x->host);
+
+	if (w->t <= x->begin)
+		return;
+	if (f->work.trigger_kind[work] == WW_WK_BLOCK)
+		by_block(w, x, f->work.trigger[work]);
+	else if (f->work.trigger_kind[work] == WW_WK_TIMER)
+		by_timer(w, x, f->work.trigger[work]);
+	else
+		by_packet(w, x, x->host, f->work.trigger[work]);
+}
+
+void ww_walk_after(struct ww_walk *w, uint32_t visit, uint32_t work)
+{
+	const struct wait x = {w->host, w->thread, w->visit, w->visits.v[visit].wait_row, ww_walk_bound(w)};
+
+	by_trigger(w, &x, work);
+}
+
 static void by_work(struct ww_walk *w, const struct wait *x, uint32_t work, uint32_t waker, uint32_t wakeup)
 {
 	const struct ww_facts *f = ww_walk_facts(w, x->host);
@@ -291,10 +342,13 @@ static void by_work(struct ww_walk *w, const struct wait *x, uint32_t work, uint
 	}
 	uint32_t by = work < f->work.n ? f->work.queued_by[work] : WW_NONE;
 	bool other = by < f->thread.n && by != x->thread && f->work.queued_ts_ns[work] >= 0;
-	lay_wait(w, x->row, other ? WW_MIN(ww_walk_time(w, x->host, f->work.queued_ts_ns[work]), w->t) : x->begin,
+	bool after = work < f->work.n && by >= f->thread.n && f->work.queued_ts_ns[work] >= 0 && is_trigger(f, work);
+	lay_wait(w, x->row, other || after ? WW_MIN(ww_walk_time(w, x->host, f->work.queued_ts_ns[work]), w->t) : x->begin,
 		 WW_WK_WORK, work, WW_CA_WORK);
 	if (other)
 		go_thread(w, x, x->host, by, WW_VIA_QUEUED, work);
+	else if (after)
+		by_trigger(w, x, work);
 }
 
 /* No wakeup shows who, but what the call returned names a thread (a child, a lock's owner). */

@@ -16,6 +16,8 @@ struct ww_turn { /* at `until` the path goes over to `visit` */
 	int64_t until;
 	uint32_t visit, from_visit, fact;
 	uint8_t kind; /* enum ww_via_kind */
+	bool after;   /* not to the visit's thread but to what completed in the interrupt that queued work `fact`; the
+		       * wait that the visit explains was for that */
 };
 
 /* The work items that a worker ran, by thread and start. */
@@ -79,6 +81,8 @@ uint32_t ww_walk_visit(struct ww_walk *w, uint32_t host, uint32_t thread, uint32
 
 /* path_edges.c: t is in or at the end of the blocked state row `row` of the current thread. */
 void ww_walk_wait(struct ww_walk *w, uint32_t row);
+/* At a turn `after`: the path is on the one whose wait `visit` explains, and goes on to what the work was queued after. */
+void ww_walk_after(struct ww_walk *w, uint32_t visit, uint32_t work);
 /* The current thread was just come to: if it is running a work item, what queued that is behind it. */
 void ww_walk_enter_work(struct ww_walk *w);
 

@@ -315,6 +315,40 @@ static void journal(void)
 	play_release(&p);
 }
 
+/* The disk's interrupt does not wake the waiter but queues work, whose worker does; and the same of a timer's, where
+ * that work only queues another's. */
+static void work_of_an_interrupt(void)
+{
+	struct play p;
+
+	play_begin(&p);
+	uint32_t a = actor(&p, "a", 0, 70), k = actor(&p, "k", 0, 70), io = request(&p, a, 10, 50);
+	uint32_t item = work(&p, "end_io", WW_NONE, 50, k, 54, 58);
+	p.f.work.trigger_kind[item] = WW_WK_BLOCK;
+	p.f.work.trigger[item] = io;
+	runs(&p, a, 11), waits(&p, a, 57, WW_CA_DISK, WW_WK_WORK, k, item), runs(&p, a, 70);
+	waits(&p, k, 50, WW_CA_WORK, WW_WK_IRQ, WW_NONE, WW_NONE), is_in(&p, k, 54, WW_ST_RUNQUEUE, WW_NONE), runs(&p, k, 70);
+	play_end(&p);
+	is_str(path_of(&p, a), "a running-user 0..11, a disk 11..50, k runqueue 50..54, k running-user 54..57, a running-user 57..70",
+	       "work that the disk's interrupt queued: before it, the disk");
+	play_release(&p);
+
+	play_begin(&p);
+	a = actor(&p, "a", 0, 70), k = actor(&p, "k", 0, 70);
+	uint32_t k2 = actor(&p, "k2", 0, 70), t = timer(&p, "delayed", WW_NONE, 5, 40);
+	item = work(&p, "first", WW_NONE, 40, k2, 42, 46);
+	p.f.work.trigger_kind[item] = WW_WK_TIMER;
+	p.f.work.trigger[item] = t;
+	uint32_t last = work(&p, "second", k2, 45, k, 47, 60);
+	runs(&p, a, 10), waits(&p, a, 55, WW_CA_UNKNOWN, WW_WK_WORK, k, last), runs(&p, a, 70);
+	waits(&p, k2, 40, WW_CA_WORK, WW_WK_IRQ, WW_NONE, WW_NONE), is_in(&p, k2, 42, WW_ST_RUNQUEUE, WW_NONE), runs(&p, k2, 70);
+	waits(&p, k, 45, WW_CA_WORK, WW_WK_THREAD, k2, WW_NONE), is_in(&p, k, 47, WW_ST_RUNQUEUE, WW_NONE), runs(&p, k, 70);
+	play_end(&p);
+	is_str(path_of(&p, a), "a running-user 0..10, a timer 10..40, k2 runqueue 40..42, k2 running-user 42..45, k runqueue 45..47, "
+			       "k running-user 47..55, a running-user 55..70", "two workers deep, a timer at the bottom");
+	play_release(&p);
+}
+
 static void signals_and_timeouts(void)
 {
 	struct play p;
@@ -416,6 +450,7 @@ int main(void)
 	futex_requeue();
 	pi_futex();
 	work_two_deep();
+	work_of_an_interrupt();
 	writeback();
 	journal();
 	signals_and_timeouts();

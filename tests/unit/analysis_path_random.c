@@ -133,6 +133,15 @@ static bool same_as_chains(struct play *p, uint32_t t)
 	return true;
 }
 
+static uint32_t nonsense_work(struct play *p)
+{
+	uint32_t w = work(p, "work", roll(2) ? WW_NONE : roll(THREADS), roll(END), roll(THREADS), roll(END), roll(END));
+
+	p->f.work.trigger_kind[w] = (uint8_t)roll(WW_WK_N);
+	p->f.work.trigger[w] = roll(20);
+	return w;
+}
+
 /* Any facts at all: wakers that wait, requests of the future, parents in a circle. */
 static void lay_nonsense(struct play *p)
 {
@@ -150,7 +159,7 @@ static void lay_nonsense(struct play *p)
 			else if (kind == WW_WK_TIMER && roll(3))
 				fact = timer(p, "tick", roll(THREADS), roll(END), roll(END));
 			else if (kind == WW_WK_WORK && roll(3))
-				fact = work(p, "work", roll(THREADS), roll(END), roll(THREADS), roll(END), roll(END));
+				fact = nonsense_work(p);
 			else if (kind == WW_WK_PACKET && roll(3)) {
 				struct ww_packet k = {.ts_ns = roll(END), .sent = (uint8_t)roll(2), .proto = 6, .thread = roll(2) ? WW_NONE : roll(THREADS),
 						      .trigger = roll(20), .trigger_kind = roll(2) ? WW_WK_PACKET : WW_WK_TIMER,
