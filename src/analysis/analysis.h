@@ -9,10 +9,11 @@
 
 #include "facts/facts.h"
 
-/* The target of a question, from --tid, --pid, --comm, --from, --to. */
+/* The target of a question, from --tid, --pid, --comm, --cgroup, --from, --to. */
 struct ww_query {
 	int32_t tid, pid;     /* -1 not given */
 	const char *comm;     /* NULL not given */
+	const char *cgroup;   /* the same; "/a/b": that one and those below, "b": any of this name and below */
 	int64_t from_ts_ns, to_ts_ns; /* resolved to the host's clock; INT64_MIN / INT64_MAX not given */
 	int64_t min_dur_ns;
 	uint32_t max_depth;   /* of chains */
@@ -74,6 +75,9 @@ struct ww_analysis {
 	int (*run)(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 		   struct ww_err *err);
 };
+
+/* 0, or -WW_EUNSUPPORTED: the trace does not tell of any thread in which cgroup it was. */
+int ww_query_need_cgroups(const struct ww_facts *f, struct ww_err *err);
 
 extern const struct ww_analysis *const ww_analyses[]; /* ends with NULL; analyses.c */
 const struct ww_analysis *ww_analysis_find(const char *name);

@@ -42,7 +42,7 @@ static void add(const struct ww_facts *f, const struct ww_query *q, struct ww_ro
 		int64_t start = f->interrupt.start_ts_ns[i], ns = f->interrupt.dur_ns[i];
 		uint32_t t = f->interrupt.thread[i];
 		bool known = t < f->thread.n;
-		if (!ww_query_holds(q, start) || ((q->tid >= 0 || q->pid >= 0 || q->comm) && (!known || !ww_query_takes(f, q, t))))
+		if (!ww_query_holds(q, start) || (ww_query_asks(q) && (!known || !ww_query_takes(f, q, t))))
 			continue;
 		uint64_t key = ww_hash_mix(((uint64_t)f->interrupt.kind[i] << 32) | (uint32_t)f->interrupt.vector[i],
 					   f->interrupt.name[i]);

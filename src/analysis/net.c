@@ -4,7 +4,8 @@
  * packet seen twice inside one host (sent and received over loopback) counts once, as sent. A segment whose
  * bytes were sent before in the same direction is a retransmission. The round trip is the time from a
  * segment with data, sent from this host, to the first packet back that acknowledges its end; of segments
- * sent once only (Karn).
+ * sent once only (Karn). Where threads are asked for (--tid, --comm, ...), the rows are the connections on which one of
+ * them sent, or for which one waited.
  */
 #include <arpa/inet.h>
 
@@ -39,6 +40,7 @@ struct way { /* one direction */
 };
 
 struct connection {
+	bool asked; /* a thread that is asked for sent on it, or waited for it */
 	uint32_t first, packets, retransmits, waiter;
 	uint64_t bytes[2];
 	struct way way[2];
@@ -93,7 +95,8 @@ static void add_tcp(const struct ww_packet_cols *p, uint32_t i, struct connectio
 	}
 }
 
-static void add_packet(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, struct ww_samples *rtts)
+static void add_packet(const struct ww_facts *f, const struct ww_query *q, uint32_t i, struct ww_rows *rows,
+		       struct ww_samples *rtts)
 {
 	const struct ww_packet_cols *p = &f->packet;
 	struct connection *c = ww_rows_get(rows, key_of(p, i));
@@ -103,6 +106,7 @@ static void add_packet(const struct ww_facts *f, uint32_t i, struct ww_rows *row
 		c->first = i;
 		c->begin = p->ts_ns[i];
 	}
+	c->asked |= p->thread[i] < f->thread.n && ww_query_takes(f, q, p->thread[i]);
 	uint32_t dir = !same_way(p, i, c->first);
 	c->end = p->ts_ns[i];
 	c->bytes[dir] += p->payload[i];
@@ -123,6 +127,7 @@ static void add_waits(const struct ww_facts *f, const struct ww_query *q, struct
 		if (!ns || !ww_u64map_find(&rows->places, key))
 			continue;
 		struct connection *c = ww_rows_get(rows, key);
+		c->asked = true;
 		c->blocked += ns;
 		if (ns > c->waiter_ns) {
 			c->waiter_ns = ns;
@@ -195,15 +200,21 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 		if (!f->packet.proto[i] || !ww_query_holds(q, f->packet.ts_ns[i]) ||
 		    (!f->packet.sent[i] && match < f->packet.n && f->packet.sent[match]))
 			continue;
-		add_packet(f, i, &rows, &rtts);
+		add_packet(f, q, i, &rows, &rtts);
 	}
 	add_waits(f, q, &rows);
 	ww_samples_seal(&rtts);
 	const uint32_t *order = ww_rows_order(mem, &rows, most_waited);
 	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_net, f, rows.n);
-	for (uint32_t i = 0; i < rows.n; i++, c += NCOLUMNS) {
-		put(mem, f, ww_rows_at(&rows, order[i]), c);
+	ret->nrows = 0;
+	for (uint32_t i = 0; i < rows.n; i++) {
+		const struct connection *k = ww_rows_at(&rows, order[i]);
+		if (ww_query_asks(q) && !k->asked)
+			continue;
+		put(mem, f, k, c);
 		c[RTT].i = ww_samples_part(&rtts, order[i], 500);
+		c += NCOLUMNS;
+		ret->nrows++;
 	}
 	ww_samples_release(&rtts);
 	ww_rows_release(&rows);

@@ -4,7 +4,7 @@
 
 extern const struct ww_analysis ww_analysis_procs;
 
-enum { PID, PARENT, DEPTH, COMM, EXE, BEGIN, END, STARTED, EXITED, THREADS, CPU, VPID, NS, NCOLUMNS };
+enum { PID, PARENT, DEPTH, COMM, EXE, BEGIN, END, STARTED, EXITED, THREADS, CPU, VPID, NS, CGROUP, NCOLUMNS };
 
 static const struct ww_column columns[NCOLUMNS] = {
 	[PID] = {"pid", "process", WW_T_INT, "process id"},
@@ -20,6 +20,7 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[CPU] = {"cpu_ns", "on CPUs", WW_T_DUR, "of all its threads, interrupts included"},
 	[VPID] = {"vpid", "inner", WW_T_INT, "process id in its own pid namespace; -1 unknown"},
 	[NS] = {"pid_ns", "pid namespace", WW_T_INT, "its inode; 0 unknown"},
+	[CGROUP] = {"cgroup", "cgroup", WW_T_STR, "of its main thread, the last one; version 2's path, empty: not known"},
 };
 
 struct proc {
@@ -87,6 +88,7 @@ static void put(struct ww_arena *mem, const struct ww_facts *f, struct ww_rows *
 	c[CPU].i = p->cpu;
 	c[VPID].i = f->thread.vtid[t];
 	c[NS].i = f->thread.pid_ns[t];
+	c[CGROUP].s = ww_facts_str(f, f->thread.cgroup[t]);
 }
 
 struct walk {

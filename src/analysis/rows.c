@@ -120,10 +120,34 @@ struct ww_share *ww_share_largest(struct ww_arena *mem, const struct ww_rows *sh
 	return most;
 }
 
+/* "/a/b" holds "/a/b" and "/a/b/c", not "/a/bc"; "b" holds them too, and "/b". */
+static bool cgroup_holds(const char *asked, const char *path)
+{
+	const size_t n = strlen(asked) - (*asked && asked[strlen(asked) - 1] == '/');
+
+	if (*asked == '/')
+		return !strncmp(path, asked, n) && (!path[n] || path[n] == '/') && *path;
+	for (const char *p = strchr(path, '/'); p && n; p = strchr(p + 1, '/'))
+		if (!strncmp(p + 1, asked, n) && (!p[1 + n] || p[1 + n] == '/'))
+			return true;
+	return false;
+}
+
 bool ww_query_takes(const struct ww_facts *f, const struct ww_query *q, uint32_t t)
 {
 	return (q->tid < 0 || f->thread.tid[t] == q->tid) && (q->pid < 0 || f->thread.pid[t] == q->pid) &&
-	       (!q->comm || !strcmp(ww_facts_str(f, f->thread.comm[t]), q->comm));
+	       (!q->comm || !strcmp(ww_facts_str(f, f->thread.comm[t]), q->comm)) &&
+	       (!q->cgroup || cgroup_holds(q->cgroup, ww_facts_str(f, f->thread.cgroup[t])));
+}
+
+int ww_query_need_cgroups(const struct ww_facts *f, struct ww_err *err)
+{
+	for (uint32_t t = 0; t < f->thread.n; t++)
+		if (f->thread.cgroup[t])
+			return 0;
+	ww_err_set(err, WW_EUNSUPPORTED, f->host.trace_path, WW_ERR_NO_OFFSET,
+		   "the trace does not tell in which cgroups its threads were");
+	return ww_err_hint(err, "`whywait record` writes it (of cgroups version 2); other recorders have no event for it.");
 }
 
 union ww_cell *ww_table_init(struct ww_arena *mem, struct ww_table *ret, const struct ww_analysis *a,

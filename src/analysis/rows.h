@@ -73,7 +73,13 @@ static inline bool ww_query_holds(const struct ww_query *q, int64_t ts_ns)
 	return ts_ns >= q->from_ts_ns && ts_ns < q->to_ts_ns;
 }
 
-/* Does the query, by tid, pid and comm, ask about this thread? Without any of them about all. */
+/* Does the query name threads, by tid, pid, comm or cgroup? */
+static inline bool ww_query_asks(const struct ww_query *q)
+{
+	return q->tid >= 0 || q->pid >= 0 || q->comm || q->cgroup;
+}
+
+/* Does it ask about this thread? One that names none asks about all. By cgroup: the last one that it was in. */
 bool ww_query_takes(const struct ww_facts *f, const struct ww_query *q, uint32_t thread);
 
 /* The cells of n rows, zeroed, for `a`. */

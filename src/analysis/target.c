@@ -1,6 +1,6 @@
 /* target.c - finds the thread that a question is about. */
 #include "analysis/target.h"
-#include "base/vec.h"
+#include "analysis/rows.h"
 
 bool ww_thread_range(const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns,
 		     int64_t *ret_from, int64_t *ret_to)
@@ -33,17 +33,6 @@ static int64_t *running_times(const struct ww_facts *f, const struct ww_query *q
 	return ns;
 }
 
-static bool matches(const struct ww_facts *f, const struct ww_query *q, uint32_t t)
-{
-	if (q->tid >= 0 && f->thread.tid[t] != q->tid)
-		return false;
-	if (q->pid >= 0 && f->thread.pid[t] != q->pid)
-		return false;
-	if (q->comm && strcmp(ww_facts_str(f, f->thread.comm[t]), q->comm))
-		return false;
-	return true;
-}
-
 /* The longest-running match; of a process its main thread wins. */
 static uint32_t find_asked(const struct ww_facts *f, const struct ww_query *q, const int64_t *running)
 {
@@ -51,7 +40,7 @@ static uint32_t find_asked(const struct ww_facts *f, const struct ww_query *q, c
 	int64_t a, b;
 
 	for (uint32_t t = 0; t < f->thread.n; t++) {
-		if (!matches(f, q, t) || !ww_thread_range(f, t, q->from_ts_ns, q->to_ts_ns, &a, &b))
+		if (!ww_query_takes(f, q, t) || !ww_thread_range(f, t, q->from_ts_ns, q->to_ts_ns, &a, &b))
 			continue;
 		if (q->tid < 0 && q->pid >= 0 && f->thread.tid[t] == q->pid)
 			return t;
@@ -108,7 +97,7 @@ static uint32_t find_workload(const struct ww_facts *f, const struct ww_query *q
 
 int ww_target_find(const struct ww_facts *f, const struct ww_query *q, struct ww_target *ret, struct ww_err *err)
 {
-	bool asked = q->tid >= 0 || q->pid >= 0 || q->comm;
+	bool asked = ww_query_asks(q);
 	struct ww_target t = {.thread = WW_NONE, .why = "as asked"};
 	int64_t *running = NULL;
 
@@ -124,7 +113,7 @@ int ww_target_find(const struct ww_facts *f, const struct ww_query *q, struct ww
 	free(running);
 	if (t.thread == WW_NONE) {
 		ww_err_set(err, WW_ENOTHREAD, f->host.trace_path, WW_ERR_NO_OFFSET,
-			   asked ? "no thread of this tid, pid or name lives in this time range"
+			   asked ? "no thread of this tid, pid, name or cgroup lives in this time range"
 				 : "the trace has no user-space thread in this time range");
 		return ww_err_hint(err, "`whywait threads` lists them; check --from and --to");
 	}

@@ -1,15 +1,16 @@
-/* usage.c - who had the CPUs: by thread, by process, by CPU, and over time.
+/* usage.c - who had the CPUs: by thread, by process, by cgroup, by CPU, and over time.
  *
  * A thread has a CPU from the switch to it until the switch from it, interrupts included, as the kernel
  * itself accounts it; a CPU is busy when its idle task does not have it. Per CPU run + idle + what is not
  * known (before its first switch, gaps) is the range exactly. percent is of the range's length, so a
- * process of several threads may have more than 100.
+ * process of several threads may have more than 100. Where threads are asked for (--tid, --comm, ...), a CPU is
+ * busy with those, and what the others had is `other`.
  */
 #include "analysis/names.h"
 #include "analysis/rows.h"
 
-extern const struct ww_analysis ww_analysis_usage, ww_analysis_usage_process, ww_analysis_usage_cpu,
-	ww_analysis_usage_time;
+extern const struct ww_analysis ww_analysis_usage, ww_analysis_usage_process, ww_analysis_usage_cgroup,
+	ww_analysis_usage_cpu, ww_analysis_usage_time;
 
 static const struct ww_column thread_columns[] = {
 	{"tid", "tid", WW_T_INT, "thread id"},
@@ -28,9 +29,17 @@ static const struct ww_column process_columns[] = {
 	{"threads", "threads", WW_T_COUNT, "that ran"},
 };
 
+static const struct ww_column cgroup_columns[] = {
+	{"cgroup", "cgroup", WW_T_TEXT, "path in the second version's hierarchy; empty: not known. Those below are not in it"},
+	{"cpu_ns", "on CPUs", WW_T_DUR, "of threads while they were in it"},
+	{"percent", "%", WW_T_PERCENT, "of the range; more than 100 on several CPUs"},
+	{"threads", "threads", WW_T_COUNT, "that ran in it"},
+};
+
 static const struct ww_column cpu_columns[] = {
 	{"cpu", "CPU", WW_T_INT, ""},
-	{"busy_ns", "busy", WW_T_DUR, "a thread other than the idle one had it"},
+	{"busy_ns", "busy", WW_T_DUR, "a thread other than the idle one had it; one of those asked for, if some are"},
+	{"other_ns", "others", WW_T_DUR, "a thread had it that was not asked for (--tid, --comm, ...)"},
 	{"idle_ns", "idle", WW_T_DUR, ""},
 	{"unknown_ns", "unknown", WW_T_DUR, "not in the trace: before its first switch, or lost"},
 	{"percent", "%", WW_T_PERCENT, "busy, of the range"},
@@ -41,7 +50,7 @@ static const struct ww_column time_columns[] = {
 	{"ts_ns", "from", WW_T_TIME, "begin of the slice"},
 	{"dur_ns", "length", WW_T_DUR, "shorter only for the last one"},
 	{"cpu", "CPU", WW_T_INT, "-1: all together"},
-	{"busy_ns", "busy", WW_T_DUR, ""},
+	{"busy_ns", "busy", WW_T_DUR, "as of a CPU: with those asked for, if some are"},
 	{"percent", "%", WW_T_PERCENT, "busy, of the slice; of all CPUs together for -1"},
 };
 
@@ -143,21 +152,115 @@ static int run_processes(struct ww_arena *mem, const struct ww_facts *f, const s
 	return 0;
 }
 
-/* Busy, idle time and switches of a CPU in [from, to). */
-static void sum_cpu(const struct ww_facts *f, uint32_t cpu, int64_t from, int64_t to, int64_t *busy, int64_t *idle,
-		    uint32_t *switches)
+/* A thread's moves, found by thread; each leads to its next one (index + 1, 0 none). */
+struct moves {
+	struct ww_u64map first;
+	uint32_t *next;
+};
+
+static void moves_make(struct ww_arena *mem, const struct ww_facts *f, struct moves *m)
 {
-	const struct ww_query q = {.from_ts_ns = from, .to_ts_ns = to};
+	*m = (struct moves){.next = WW_ARENA_ARRAY(mem, uint32_t, f->cgroup_move.n + 1)};
+	for (uint32_t i = f->cgroup_move.n; i-- > 0;) {
+		uint64_t *first = ww_u64map_get(&m->first, f->cgroup_move.thread[i], 0, NULL);
+		m->next[i] = (uint32_t)*first;
+		*first = i + 1;
+	}
+}
+
+struct cgroup_sum {
+	int64_t ns;
+	uint32_t cgroup, threads;
+};
+
+static void add_cgroup(struct ww_rows *r, struct ww_rows *pairs, uint32_t cgroup, uint32_t thread, int64_t ns)
+{
+	struct cgroup_sum *s = ww_rows_get(r, cgroup);
+	struct ww_share *pair = ww_rows_get(pairs, ((uint64_t)cgroup << 32) | thread);
+
+	s->cgroup = cgroup;
+	s->ns += ns;
+	s->threads += !pair->ns;
+	pair->ns += ns;
+}
+
+/* A run of a thread that was moved meanwhile is of several. */
+static void add_run(const struct ww_facts *f, const struct moves *m, uint32_t thread, int64_t from, int64_t to,
+		    struct ww_rows *r, struct ww_rows *pairs)
+{
+	const uint64_t *first = m->first.n ? ww_u64map_find(&m->first, thread) : NULL;
+	uint32_t cgroup = first ? f->cgroup_move.from[*first - 1] : f->thread.cgroup[thread];
+
+	for (uint32_t k = first ? (uint32_t)*first : 0; k && f->cgroup_move.ts_ns[k - 1] < to; k = m->next[k - 1]) {
+		int64_t at = f->cgroup_move.ts_ns[k - 1];
+		if (at > from) {
+			add_cgroup(r, pairs, cgroup, thread, at - from);
+			from = at;
+		}
+		cgroup = f->cgroup_move.to[k - 1];
+	}
+	add_cgroup(r, pairs, cgroup, thread, to - from);
+}
+
+static int most_cgroup_first(const void *a, const void *b)
+{
+	const struct cgroup_sum *x = a, *y = b;
+
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+}
+
+static int run_cgroups(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+		       struct ww_err *err)
+{
+	int64_t wall = range_to(f, q) - range_from(f, q);
+	struct ww_rows r, pairs;
+	struct moves moves;
+
+	ww_rows_init(&r, sizeof(struct cgroup_sum));
+	ww_rows_init(&pairs, sizeof(struct ww_share));
+	moves_make(mem, f, &moves);
+	for (uint32_t i = 0; i < f->run.n; i++) {
+		uint32_t t = f->run.thread[i];
+		int64_t from = WW_MAX(f->run.start_ts_ns[i], q->from_ts_ns);
+		int64_t to = WW_MIN(f->run.start_ts_ns[i] + f->run.dur_ns[i], q->to_ts_ns);
+		if (to > from && !(f->thread.flags[t] & WW_TF_IDLE) && ww_query_takes(f, q, t))
+			add_run(f, &moves, t, from, to, &r, &pairs);
+	}
+	const uint32_t *order = ww_rows_order(mem, &r, most_cgroup_first);
+	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_usage_cgroup, f, r.n);
+	for (uint32_t i = 0; i < r.n; i++, c += WW_ARRAY_SIZE(cgroup_columns)) {
+		const struct cgroup_sum *s = ww_rows_at(&r, order[i]);
+		c[0].s = ww_facts_str(f, s->cgroup);
+		c[1].i = s->ns;
+		c[2].d = percent(s->ns, wall);
+		c[3].i = s->threads;
+	}
+	ww_u64map_release(&moves.first);
+	ww_rows_release(&pairs);
+	ww_rows_release(&r);
+	return 0;
+}
+
+struct cpu_sum {
+	int64_t busy, other, idle;
+	uint32_t switches;
+};
+
+/* Of a CPU in [from, to). */
+static struct cpu_sum sum_cpu(const struct ww_facts *f, const struct ww_query *q, uint32_t cpu, int64_t from, int64_t to)
+{
+	const struct ww_query range = {.from_ts_ns = from, .to_ts_ns = to};
+	struct cpu_sum s = {0};
 	uint32_t first, n;
 
-	*busy = *idle = *switches = 0;
 	ww_facts_runs(f, cpu, from, to, &first, &n);
 	for (uint32_t k = first; k < first + n; k++) {
-		uint32_t i = f->run_of_cpu[k];
-		int64_t ns = ww_query_part(&q, f->run.start_ts_ns[i], f->run.dur_ns[i]);
-		*(f->thread.flags[f->run.thread[i]] & WW_TF_IDLE ? idle : busy) += ns;
-		*switches += f->run.start_ts_ns[i] >= from;
+		uint32_t i = f->run_of_cpu[k], t = f->run.thread[i];
+		int64_t ns = ww_query_part(&range, f->run.start_ts_ns[i], f->run.dur_ns[i]);
+		*(f->thread.flags[t] & WW_TF_IDLE ? &s.idle : ww_query_takes(f, q, t) ? &s.busy : &s.other) += ns;
+		s.switches += f->run.start_ts_ns[i] >= from;
 	}
+	return s;
 }
 
 static int run_cpus(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
@@ -167,12 +270,14 @@ static int run_cpus(struct ww_arena *mem, const struct ww_facts *f, const struct
 	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_usage_cpu, f, f->host.ncpus);
 
 	for (uint32_t cpu = 0; cpu < f->host.ncpus; cpu++, c += WW_ARRAY_SIZE(cpu_columns)) {
-		uint32_t switches;
+		const struct cpu_sum s = sum_cpu(f, q, cpu, from, to);
 		c[0].i = cpu;
-		sum_cpu(f, cpu, from, to, &c[1].i, &c[2].i, &switches);
-		c[3].i = to - from - c[1].i - c[2].i;
-		c[4].d = percent(c[1].i, to - from);
-		c[5].i = switches;
+		c[1].i = s.busy;
+		c[2].i = s.other;
+		c[3].i = s.idle;
+		c[4].i = to - from - s.busy - s.other - s.idle;
+		c[5].d = percent(s.busy, to - from);
+		c[6].i = s.switches;
 	}
 	return 0;
 }
@@ -197,14 +302,12 @@ static int run_time(struct ww_arena *mem, const struct ww_facts *f, const struct
 		const int64_t b = from + (int64_t)s * every, e = WW_MIN(b + every, to);
 		union ww_cell *all = c;
 		for (int64_t cpu = -1; cpu < (int64_t)ncpus; cpu++, c += WW_ARRAY_SIZE(time_columns)) {
-			int64_t idle;
-			uint32_t switches;
 			c[0].i = b;
 			c[1].i = e - b;
 			c[2].i = cpu;
 			if (cpu < 0)
 				continue;
-			sum_cpu(f, (uint32_t)cpu, b, e, &c[3].i, &idle, &switches);
+			c[3].i = sum_cpu(f, q, (uint32_t)cpu, b, e).busy;
 			c[4].d = percent(c[3].i, e - b);
 			all[3].i += c[3].i;
 		}
@@ -222,6 +325,10 @@ const struct ww_analysis ww_analysis_usage = {
 const struct ww_analysis ww_analysis_usage_process = {
 	.name = "usage_process", .summary = "who had the CPUs, by process",
 	.columns = process_columns, .ncolumns = WW_ARRAY_SIZE(process_columns), .run = run_processes,
+};
+const struct ww_analysis ww_analysis_usage_cgroup = {
+	.name = "usage_cgroup", .summary = "who had the CPUs, by cgroup",
+	.columns = cgroup_columns, .ncolumns = WW_ARRAY_SIZE(cgroup_columns), .run = run_cgroups,
 };
 const struct ww_analysis ww_analysis_usage_cpu = {
 	.name = "usage_cpu", .summary = "how busy each CPU was",

@@ -80,7 +80,7 @@ static int set_between(struct ww_loaded *l, const struct asked *a, struct ww_err
 	q->to_ts_ns = at.ts_ns;
 	if (q->from_ts_ns >= q->to_ts_ns)
 		return ww_err_set(err, WW_EUSAGE, NULL, WW_ERR_NO_OFFSET, "--between: the second is not after the first");
-	uint32_t t = q->tid < 0 && q->pid < 0 && !q->comm ? thread_at(f, &at) : WW_NONE;
+	uint32_t t = q->tid < 0 && q->pid < 0 && !q->comm && !q->cgroup ? thread_at(f, &at) : WW_NONE;
 	if (t != WW_NONE)
 		q->tid = f->thread.tid[t];
 	return 0;

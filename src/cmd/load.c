@@ -182,10 +182,12 @@ static int make_query(struct ww_loaded *l, const struct ww_opts *o, struct ww_er
 	struct ww_query *q = &l->query;
 	int rc;
 
-	*q = (struct ww_query){.tid = o->tid, .pid = o->pid, .comm = o->comm, .from_ts_ns = INT64_MIN,
+	*q = (struct ww_query){.tid = o->tid, .pid = o->pid, .comm = o->comm, .cgroup = o->cgroup, .from_ts_ns = INT64_MIN,
 			       .to_ts_ns = INT64_MAX, .min_dur_ns = WW_MAX(o->min_dur_ns, 0),
 			       .max_depth = o->depth > 0 ? (uint32_t)o->depth : 0,
 			       .top = o->top > 0 ? (uint32_t)o->top : 0};
+	if (o->cgroup && (rc = ww_query_need_cgroups(&l->facts, err)))
+		return rc;
 	if (o->from && (rc = ww_time_resolve(l->path, begin, offset, o->from, &q->from_ts_ns, err)))
 		return rc;
 	if (o->to && (rc = ww_time_resolve(l->path, begin, offset, o->to, &q->to_ts_ns, err)))

@@ -16,6 +16,7 @@ static const struct common {
 	{WW_OG_TARGET, "tid", 't', "TID", "the thread to explain"},
 	{WW_OG_TARGET, "pid", 'p', "PID", "the process whose main thread to explain"},
 	{WW_OG_TARGET, "comm", 'c', "NAME", "the thread of that name (the busiest when several)"},
+	{WW_OG_TARGET, "cgroup", 0, "NAME", "threads in this cgroup or below: /a/b, or a name in its path"},
 	{WW_OG_RANGE, "from", 0, "WHEN", "from +1.5s (after the begin), seconds or ns since the epoch, or the first event with this text"},
 	{WW_OG_RANGE, "to", 0, "WHEN", "to the same kinds of time"},
 	{WW_OG_JSON, "json", 'j', NULL, "JSON (docs/json.md)"},
@@ -105,6 +106,8 @@ static bool set_common(struct ww_opts *o, const char *name, const char *arg)
 		return ww_dur_parse(arg, &o->min_dur_ns) && o->min_dur_ns >= 0;
 	if (!strcmp(name, "comm"))
 		o->comm = arg;
+	else if (!strcmp(name, "cgroup"))
+		o->cgroup = arg;
 	else if (!strcmp(name, "from"))
 		o->from = arg;
 	else if (!strcmp(name, "to"))

@@ -16,7 +16,7 @@
 
 /* Which groups of the common options a command takes; -q, -v, --help are always there. */
 enum ww_opts_group {
-	WW_OG_TARGET = 1, /* --tid --pid --comm */
+	WW_OG_TARGET = 1, /* --tid --pid --comm --cgroup */
 	WW_OG_RANGE = 2,  /* --from --to */
 	WW_OG_JSON = 4,   /* --json --no-color */
 	WW_OG_CHAIN = 8,  /* --min-dur --depth */
@@ -27,7 +27,7 @@ enum ww_opts_group {
 
 struct ww_opts {
 	int32_t tid, pid;     /* -1 not given */
-	const char *comm;     /* NULL not given */
+	const char *comm, *cgroup; /* NULL not given */
 	const char *from, *to; /* as written; ww_load resolves them. NULL not given */
 	bool json, no_color, quiet, threads, no_cache;
 	bool answer_has_loss; /* the answer itself says what was lost: no note beside it */

@@ -348,6 +348,7 @@ void ww_on_fork(struct ww_model *m, const struct ww_event *ev)
 	f->thread.parent[t->index] = parent->index;
 	f->thread.comm[t->index] = f->thread.comm[parent->index];
 	f->thread.exe[t->index] = f->thread.exe[parent->index];
+	f->thread.cgroup[t->index] = f->thread.cgroup[parent->index];
 	f->thread.flags[t->index] = WW_TF_FORKED | (f->thread.flags[parent->index] & (WW_TF_KERNEL | WW_TF_TARGET));
 	f->thread.pid_ns[t->index] = (uint32_t)ww_v_u64(ev, S_FK_NS);
 	uint32_t n = ww_v_has(ev, S_FK_VTIDS) ? ww_v_array(m, ev, "vtids", vtids, 32) : 0;

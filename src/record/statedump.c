@@ -235,6 +235,8 @@ int ww_statedump_write(struct ww_ctf_out *o, const struct ww_dump_iters *it, str
 	struct ww_dump d = {.o = o, .err = err};
 	int rc = write_mark(&d, WW_EV_LTTNG_STATEDUMP_START);
 
+	if (!rc)
+		rc = ww_dump_cgroups(&d);
 	if (!rc && it)
 		rc = ww_dump_from_iters(&d, it);
 	if (!rc)

@@ -87,6 +87,8 @@ static int write_task(struct ww_dump *d, const struct ww_iter_task *r)
 	/* The innermost namespace first, as LTTng has it. */
 	for (uint32_t i = levels; !rc && i-- > 0;)
 		rc = ww_dump_pid_ns_write(d, r->tid, r->vtid[i], r->vpid[i], r->vppid[i], i, r->ns_inum[i]);
+	if (!rc && r->cgroup)
+		rc = ww_dump_cgroup_write(d, r->tid, false, r->cgroup, "");
 	if (!rc && r->nr >= 0 && t.status == WW_DS_WAIT)
 		rc = write_block(d, r);
 	return rc;

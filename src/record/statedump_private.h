@@ -52,6 +52,11 @@ int ww_dump_file_write(struct ww_dump *d, uint8_t kind, uint32_t dev, uint64_t i
 /* The first time that (space, number) is met. */
 bool ww_dump_is_new(struct ww_dump *d, uint64_t space, uint64_t number);
 
+/* The thread (group: all of its process) is in this cgroup; tid 0 only names it. */
+int ww_dump_cgroup_write(struct ww_dump *d, int32_t tid, bool group, uint64_t id, const char *path);
+/* The names of all cgroups of the second version's hierarchy; nothing where it is not mounted. */
+int ww_dump_cgroups(struct ww_dump *d);
+
 /* What the kernel gives; on kernels without iterators nothing. */
 int ww_dump_from_iters(struct ww_dump *d, const struct ww_dump_iters *it);
 /* The processes that were not seen: all, or those that the kernel keeps from its iterators. */

@@ -146,6 +146,23 @@ static int dump_threads(struct ww_dump *d, int32_t pid, int procfd)
 	return rc;
 }
 
+/* "0::/path" is the second version's; of a process, whose threads are in one but in a threaded cgroup. */
+static int dump_cgroup(struct ww_dump *d, int32_t pid, int procfd)
+{
+	char text[4096];
+
+	if (ww_dump_read(procfd, "cgroup", text, sizeof(text)) < 0)
+		return 0;
+	const char *p = !strncmp(text, "0::", 3) ? text : strstr(text, "\n0::");
+	if (!p)
+		return 0;
+	char *path = strchr(p, '/');
+	if (!path)
+		return 0;
+	path[strcspn(path, "\n")] = 0;
+	return ww_dump_cgroup_write(d, pid, true, 0, path);
+}
+
 /* ---- open files ---- */
 
 static const struct anon {
@@ -273,6 +290,8 @@ int ww_dump_from_proc(struct ww_dump *d)
 			continue;
 		if (!rc)
 			rc = dump_threads(d, pid, fd);
+		if (!rc)
+			rc = dump_cgroup(d, pid, fd);
 		if (!rc)
 			rc = dump_fds(d, pid, fd);
 		close(fd);

@@ -3,18 +3,13 @@
 holds what whywait says of it against what it did. Judges: the program itself, strace -c, os.times(). TAP."""
 import json, os, re, subprocess, sys, tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap
+
 W = os.environ['WHYWAIT']
 TMP = tempfile.mkdtemp(dir='/var/tmp', prefix='whywait-figures-')
-n = failed = 0
-
-
-def check(good, text, seen=''):
-    global n, failed
-    n += 1
-    failed += not good
-    print('%sok %d - %s' % ('' if good else 'not ', n, text))
-    if not good and seen != '':
-        print('#   seen: %.400s' % (seen,))
+tap = Tap()
+check = tap.ok
 
 
 def record(name, cmd, *options):
@@ -51,7 +46,7 @@ def burn(until):
     while time.monotonic() < until:
         pass
     t = os.times()
-    print(os.getpid(), int((t.user + t.system) * 1e9), flush=True)
+    os.write(1, b'%d %d\n' % (os.getpid(), int((t.user + t.system) * 1e9)))
 begin = time.monotonic()
 kids = []
 os.sched_setaffinity(0, {0})
@@ -74,6 +69,14 @@ runs = rows(trace, 'usage', '--by=cpu')
 for r in runs:
     wall = r['busy_ns'] + r['idle_ns'] + r['unknown_ns']
     check(r['unknown_ns'] < 0.02 * wall, 'usage: CPU %d: busy + idle is the whole time' % r['cpu'], r)
+# Asked for one burner, a CPU is busy with it alone, and nothing is missing.
+one = min(burnt)
+part = rows(trace, 'usage', '--by=cpu', '--tid', str(one))
+check(sum(r['busy_ns'] for r in part) == usage[one]['cpu_ns'] and
+      all(a['busy_ns'] + a['other_ns'] == b['busy_ns'] and (a['idle_ns'], a['unknown_ns']) == (b['idle_ns'], b['unknown_ns'])
+          for a, b in zip(part, runs)), 'usage: of one thread the CPUs are busy as long as it ran', (part, runs))
+part = [r for r in rows(trace, 'usage', '--by=time', '--every=100ms', '--tid', str(one)) if r['cpu'] < 0]
+check(sum(r['busy_ns'] for r in part) == usage[one]['cpu_ns'], 'usage: and so are the slices', usage[one])
 slices = [r for r in rows(trace, 'usage', '--by=time', '--every=100ms') if r['cpu'] < 0]
 check(sum(r['busy_ns'] for r in slices) == sum(r['busy_ns'] for r in runs), 'usage: the slices sum to the CPUs',
       (sum(r['busy_ns'] for r in slices), sum(r['busy_ns'] for r in runs)))
@@ -83,6 +86,55 @@ for part in range(3):      # each burner's share in each third: 1, 1/2, 1/3 of C
     got = {r['tid']: r['percent'] for r in rows(trace, 'usage', '--from', a, '--to', b)}
     shares.append([got.get(p, 0) > 0.5 for p in burnt and sorted(burnt)])
 check([sum(s) for s in shares] == [1, 2, 3], 'usage: three burners a second apart are three steps', shares)
+
+# ---- cgroups: what a program burnt in each of two, and before ----
+HIERARCHY = next((l.split()[1] for l in open('/proc/self/mounts') if l.split()[2] == 'cgroup2'), None)
+if HIERARCHY:
+    trace, out = python('cgroups', r"""
+import os, sys, time
+base = sys.argv[1]
+outer = base + '/whywait-figures-%d' % os.getpid()
+inner = outer + '/inner'
+os.mkdir(outer)
+os.mkdir(inner)
+def burn(s):
+    begin = time.process_time()
+    while time.process_time() - begin < s:
+        pass
+def move(to):
+    with open(to + '/cgroup.procs', 'w') as f:
+        f.write('0')
+burn(0.1)
+move(outer)
+burn(0.2)
+if not os.fork():
+    burn(0.1)
+    move(inner)
+    burn(0.15)
+    os._exit(0)
+os.wait()
+move(base)
+os.rmdir(inner)
+os.rmdir(outer)
+print(outer[len(base):])
+""".replace("sys.argv[1]", repr(HIERARCHY)))
+    outer = out.strip()
+    got = {r['cgroup']: r for r in rows(trace, 'usage', '--by=cgroup')}
+    for path, ns, threads in ((outer, 300e6, 2), (outer + '/inner', 150e6, 1)):
+        r = got.get(path, {'cpu_ns': 0, 'threads': 0})
+        check(abs(r['cpu_ns'] - ns) < 25e6 and r['threads'] == threads,
+              'usage: what was burnt in a cgroup is what its program counted', (path, got.get(path)))
+    whole = sum(r['cpu_ns'] for r in rows(trace, 'usage'))
+    check(sum(r['cpu_ns'] for r in got.values()) == whole, 'usage: the cgroups sum to the threads', (whole, list(got.values())[:5]))
+    for asked in (outer + '/inner', 'inner'):
+        got = rows(trace, 'usage', '--cgroup', asked)
+        check(len(got) == 1 and abs(got[0]['cpu_ns'] - 250e6) < 25e6, '--cgroup %s: the one that ended there, whole' % asked, got)
+    calls = sum(r['count'] for r in rows(trace, 'syscalls', '--cgroup', 'inner'))
+    check(calls and calls == sum(r['count'] for r in rows(trace, 'syscalls', '--tid', str(got[0]['tid']))),
+          '--cgroup: of other figures too', calls)
+    check(rows(trace, 'usage', '--cgroup', outer + '/in') == [], '--cgroup: half a name is none')
+else:
+    print('# no cgroup2 hierarchy is mounted: not tested')
 
 # ---- syscalls: strace -c counts the same ----
 strace = os.path.join(TMP, 'strace.out')
@@ -250,5 +302,4 @@ check(mine and 30e6 < mine[0]['total_ns'] < 80e6 and '(%s)' % holder in mine[0][
       'locks: the waiter, for how long, and who held it', mine)
 
 subprocess.run(['rm', '-rf', TMP])
-print('1..%d' % n)
-sys.exit(1 if failed else 0)
+sys.exit(tap.end())

@@ -107,6 +107,7 @@ int ww_iter_tasks(struct bpf_iter__task *ctx)
 	r->exit_state = t->exit_state;
 	r->cpu = t->thread_info.cpu;
 	r->iowait = BPF_CORE_READ_BITFIELD(t, in_iowait);
+	r->cgroup = BPF_CORE_READ(t, cgroups, dfl_cgrp, kn, id);
 	bpf_probe_read_kernel(r->comm, 16, t->comm);
 	ww_iter_ids(r, t);
 	ww_iter_call(r, t);

@@ -237,6 +237,46 @@ static __always_inline u32 ww_ns_inum(struct task_struct *t)
 	return n ? n->pid_ns_for_children->ns.inum : 0;
 }
 
+/* whywait_cgroup: tid group id path. tid 0 only names it; path is empty where the id has been named. Of the second
+ * version's hierarchy, whose number is 0. */
+static __always_inline void ww_emit_cgroup(u32 tid, u32 group, u64 id, const char *path)
+{
+	char name[256] = "";
+	long n = path ? bpf_probe_read_kernel_str(name, sizeof(name), path) : 1;
+	struct ww_slot s;
+	u8 *p;
+
+	if (n <= 0)
+		n = 1;
+	n &= 511;
+	if (n > 256)
+		n = 256;
+	p = ww_reserve(&s, WW_EV_WHYWAIT_CGROUP, 13 + n);
+	if (!p)
+		return;
+	ww_put32(p, 0, tid);
+	ww_put8(p, 4, group);
+	ww_put64(p, 5, id);
+	bpf_probe_read_kernel(p + 13, n, name);
+	ww_commit(&s);
+}
+
+SEC("tp_btf/cgroup_mkdir")
+int BPF_PROG(ww_cgroup_mkdir, struct cgroup *c, const char *path)
+{
+	if (!BPF_CORE_READ(c, root, hierarchy_id))
+		ww_emit_cgroup(0, 0, BPF_CORE_READ(c, kn, id), path);
+	return 0;
+}
+
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(ww_cgroup_attach_task, struct cgroup *c, const char *path, struct task_struct *t, bool group)
+{
+	if (!BPF_CORE_READ(c, root, hierarchy_id))
+		ww_emit_cgroup(t->pid, group, BPF_CORE_READ(c, kn, id), path);
+	return 0;
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(ww_sched_process_fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -270,6 +310,8 @@ int BPF_PROG(ww_sched_process_fork, struct task_struct *parent, struct task_stru
 	ww_put32(p, 0, child->tgid);
 	ww_put32(p, 4, ww_ns_inum(child));
 	ww_commit(&s);
+	if (child->cgroups != parent->cgroups) /* clone3 with CLONE_INTO_CGROUP */
+		ww_emit_cgroup(child->pid, 0, BPF_CORE_READ(child, cgroups, dfl_cgrp, kn, id), NULL);
 	return 0;
 }
 
