@@ -47,21 +47,29 @@ static uint64_t get_bits(const uint8_t *p, size_t at, unsigned width)
 	return v & mask_of(width);
 }
 
-/* n values of `width` bits each, added to base. The common widths need one load a value. */
-static void get_all(const uint8_t *p, uint32_t n, unsigned width, uint64_t base, uint64_t *ret)
+/* n values of `width` bits each, of which `first` are passed over, added to base. The common widths need one load a
+ * value. */
+static void get_from(const uint8_t *p, uint32_t first, uint32_t n, unsigned width, uint64_t base, uint64_t *ret)
 {
+	const size_t begin = (size_t)first * width;
+
 	const uint64_t mask = mask_of(width);
 
 	if (!width) {
 		for (uint32_t i = 0; i < n; i++)
 			ret[i] = base;
 	} else if (width <= 57) {
-		for (size_t i = 0, at = 0; i < n; i++, at += width)
+		for (size_t i = 0, at = begin; i < n; i++, at += width)
 			ret[i] = base + (load64(p + at / 8) >> (at & 7) & mask);
 	} else {
-		for (size_t i = 0, at = 0; i < n; i++, at += width)
+		for (size_t i = 0, at = begin; i < n; i++, at += width)
 			ret[i] = base + get_bits(p, at, width);
 	}
+}
+
+static void get_all(const uint8_t *p, uint32_t n, unsigned width, uint64_t base, uint64_t *ret)
+{
+	get_from(p, 0, n, width, base, ret);
 }
 
 static uint8_t *put_all(uint8_t *p, const uint64_t *v, uint32_t n, unsigned width, uint64_t base)
@@ -269,44 +277,56 @@ static bool is_block(const uint8_t *p, size_t bytes, uint32_t n)
 	return false;
 }
 
-static bool unpack_words(const uint8_t *p, const struct head *h, uint32_t n, uint64_t *ret)
+static bool unpack_words(const uint8_t *p, const struct head *h, uint32_t first, uint32_t count, uint64_t *ret)
 {
 	uint64_t value[WW_PACK_WORDS], most = 0;
 
 	get_all(p, h->words, h->word_width, h->base, value);
-	get_all(p + bytes_of(h->words, h->word_width), n, h->width, 0, ret);
-	for (uint32_t i = 0; i < n; i++)
+	get_from(p + bytes_of(h->words, h->word_width), first, count, h->width, 0, ret);
+	for (uint32_t i = 0; i < count; i++)
 		most = WW_MAX(most, ret[i]);
 	if (most >= h->words)
 		return false;
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < count; i++)
 		ret[i] = value[ret[i]];
+	return true;
+}
+
+static void unpack_parts(const uint8_t *p, const struct head *h, uint32_t n, uint32_t first, uint32_t count, uint64_t *ret)
+{
+	const uint8_t *widths = p, *bits = p + parts_in(n) + bytes_of(parts_in(n), h->width);
+	const uint32_t end = first + count;
+	uint64_t base[WW_PACK_PARTS];
+
+	get_all(widths + parts_in(n), parts_in(n), h->width, h->base, base);
+	for (uint32_t k = 0, row = 0; row < end; k++, row += WW_PACK_PART) {
+		const uint32_t rows = WW_MIN(WW_PACK_PART, n - row), from = WW_MAX(row, first), to = WW_MIN(row + rows, end);
+
+		if (from < to)
+			get_from(bits, from - row, to - from, widths[k], base[k], ret + (from - first));
+		bits += bytes_of(rows, widths[k]);
+	}
+}
+
+bool ww_unpack_some(const uint8_t *p, size_t bytes, uint32_t n, uint32_t first, uint32_t count, uint64_t *ret)
+{
+	if (!is_block(p, bytes, n) || count > n || first > n - count)
+		return false;
+	const struct head h = head_of(p);
+
+	p += sizeof(h);
+	if (h.kind == WORDS)
+		return unpack_words(p, &h, first, count, ret);
+	if (h.kind == FLAT)
+		get_from(p, first, count, h.width, h.base, ret);
+	else
+		unpack_parts(p, &h, n, first, count, ret);
 	return true;
 }
 
 bool ww_unpack(const uint8_t *p, size_t bytes, uint32_t n, uint64_t *ret)
 {
-	if (!is_block(p, bytes, n))
-		return false;
-	const struct head h = head_of(p);
-	const uint8_t *widths = p + sizeof(h), *bits;
-	uint64_t base[WW_PACK_PARTS];
-
-	if (h.kind == WORDS)
-		return unpack_words(p + sizeof(h), &h, n, ret);
-	if (h.kind == FLAT) {
-		get_all(p + sizeof(h), n, h.width, h.base, ret);
-		return true;
-	}
-	get_all(widths + parts_in(n), parts_in(n), h.width, h.base, base);
-	bits = widths + parts_in(n) + bytes_of(parts_in(n), h.width);
-	for (uint32_t k = 0; k < parts_in(n); k++) {
-		const uint32_t count = WW_MIN(WW_PACK_PART, n - k * WW_PACK_PART);
-
-		get_all(bits, count, widths[k], base[k], ret + k * WW_PACK_PART);
-		bits += bytes_of(count, widths[k]);
-	}
-	return true;
+	return ww_unpack_some(p, bytes, n, 0, n, ret);
 }
 
 /* ---- checksum ---- */

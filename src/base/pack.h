@@ -23,6 +23,8 @@
 uint32_t ww_pack(const uint64_t *v, uint32_t n, uint8_t *out);
 /* Unpacks n values to ret, which has room for WW_PACK_ROWS. false: these bytes are not a block of n values. */
 bool ww_unpack(const uint8_t *p, size_t bytes, uint32_t n, uint64_t *ret);
+/* The same for `count` of the n values, from `first` on; ret has room for so many. */
+bool ww_unpack_some(const uint8_t *p, size_t bytes, uint32_t n, uint32_t first, uint32_t count, uint64_t *ret);
 
 /* A checksum, for damage and not for enemies: 64 bits, several GB/s. */
 uint64_t ww_checksum(const void *p, size_t bytes);

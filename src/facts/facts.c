@@ -24,6 +24,8 @@ void ww_facts_release(struct ww_facts *f)
 	free(f->state_first);
 	free(f->run_first);
 	free(f->syscall_first);
+	ww_marks_release(&f->state_marks);
+	ww_marks_release(&f->run_marks);
 	ww_strtab_release(&f->strs);
 	ww_arena_release(&f->mem);
 	memset(f, 0, sizeof(*f));
@@ -70,6 +72,7 @@ int ww_facts_seal(struct ww_facts *f, struct ww_err *err)
 	f->touch = NULL;
 	ww_facts_sort_states(f);
 	ww_par_run(2, index_rows, f);
+	ww_facts_mark(f);
 	f->sealed = true;
 	return 0;
 }

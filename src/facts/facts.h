@@ -104,6 +104,15 @@ struct ww_knowledge {
 		exceptions, target;
 };
 
+/* Left by sealing, for slices.h: a mark every so many rows. */
+#define WW_STATE_MARK_ROWS 1024u
+#define WW_RUN_MARK_ROWS 256u
+struct ww_marks {
+	uint32_t n, nsums;  /* nsums: n times the kinds */
+	int64_t *start_ns;  /* of the row that is marked */
+	uint64_t *sum_ns;   /* [kind * n + mark]: durations of that kind in all rows before it, of whatever thread or CPU */
+};
+
 struct ww_facts {
 	struct ww_strtab strs;
 	struct ww_arena mem;
@@ -131,6 +140,8 @@ struct ww_facts {
 	uint32_t *state_first;
 	uint32_t *run_first, *run_of_cpu;
 	uint32_t *syscall_first, *syscall_of_thread; /* row numbers by (thread, start) */
+	struct ww_marks state_marks; /* kinds: the states */
+	struct ww_marks run_marks;   /* of run_of_cpu; kinds: idle, busy */
 };
 
 void ww_facts_init(struct ww_facts *f);

@@ -17,15 +17,18 @@ static const uint32_t column_ids[] = {
 #undef WW_END
 };
 
+#define AT(member) offsetof(struct ww_facts, member)
 static const struct file_column indexes[] = {
-	{"state", "first", WW_NONE, 4, false, "", "INT", offsetof(struct ww_facts, state_first), ROWS_AT(thread)},
-	{"run", "first", WW_NONE, 4, false, "", "INT", offsetof(struct ww_facts, run_first),
-	 offsetof(struct ww_facts, host.ncpus)},
-	{"syscall", "first", WW_NONE, 4, false, "", "INT", offsetof(struct ww_facts, syscall_first), ROWS_AT(thread)},
-	{"run", "of_cpu", WW_COLUMN_RUN_OF_CPU, 4, false, "run index", "INT", offsetof(struct ww_facts, run_of_cpu),
-	 ROWS_AT(run)},
-	{"syscall", "of_thread", WW_COLUMN_SYSCALL_OF_THREAD, 4, false, "syscall index", "INT",
-	 offsetof(struct ww_facts, syscall_of_thread), ROWS_AT(syscall)},
+	{"state", "first", WW_NONE, 4, false, "", "INT", AT(state_first), ROWS_AT(thread), 1},
+	{"run", "first", WW_NONE, 4, false, "", "INT", AT(run_first), AT(host.ncpus), 1},
+	{"syscall", "first", WW_NONE, 4, false, "", "INT", AT(syscall_first), ROWS_AT(thread), 1},
+	{"run", "of_cpu", WW_COLUMN_RUN_OF_CPU, 4, false, "run index", "INT", AT(run_of_cpu), ROWS_AT(run), 0},
+	{"syscall", "of_thread", WW_COLUMN_SYSCALL_OF_THREAD, 4, false, "syscall index", "INT", AT(syscall_of_thread),
+	 ROWS_AT(syscall), 0},
+	{"state", "mark_start", WW_NONE, 8, true, "ns", "INT", AT(state_marks.start_ns), AT(state_marks.n), 0},
+	{"state", "mark_sum", WW_NONE, 8, false, "", "INT", AT(state_marks.sum_ns), AT(state_marks.nsums), 0},
+	{"run", "mark_start", WW_NONE, 8, true, "ns", "INT", AT(run_marks.start_ns), AT(run_marks.n), 0},
+	{"run", "mark_sum", WW_NONE, 8, false, "", "INT", AT(run_marks.sum_ns), AT(run_marks.nsums), 0},
 };
 
 uint32_t ww_file_columns(struct file_column ret[FILE_COLUMNS_MAX])
@@ -39,7 +42,7 @@ uint32_t ww_file_columns(struct file_column ret[FILE_COLUMNS_MAX])
 			const struct ww_column_desc *d = &f->cols[c];
 
 			ret[n] = (struct file_column){f->name, d->name, column_ids[n], d->size, d->is_signed, d->unit, d->sql,
-						      f->offset + d->offset, f->offset};
+						      f->offset + d->offset, f->offset, 0};
 			n++;
 		}
 	for (size_t i = 0; i < WW_ARRAY_SIZE(indexes); i++)

@@ -15,7 +15,7 @@
 struct ww_facts_key {
 	uint64_t trace;   /* names, sizes, times of change and first bytes of all files; of `metadata` every byte */
 	uint64_t program; /* this build of the program: another one may make other facts */
-	uint64_t layout;  /* names, types and order of all columns */
+	uint64_t layout;  /* names, types and order of all columns; how far marks are apart */
 	uint64_t bytes;   /* of the trace */
 };
 

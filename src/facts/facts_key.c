@@ -122,7 +122,7 @@ static uint64_t program(void)
 
 static uint64_t layout(void)
 {
-	uint64_t h = ww_fact_desc_count;
+	uint64_t h = ww_hash_mix(ww_fact_desc_count, (uint64_t)WW_STATE_MARK_ROWS << 32 | WW_RUN_MARK_ROWS);
 
 	for (uint32_t i = 0; i < ww_fact_desc_count; i++)
 		for (uint32_t c = 0; c < ww_fact_descs[i].ncols; c++) {

@@ -35,6 +35,7 @@ struct area { /* of a column */
 	size_t unit_bytes;
 	struct column_rule rule;
 	uint8_t *present; /* by unit */
+	_Atomic uint8_t *checked; /* by block: its checksum is right, somebody looked */
 	uint32_t last;    /* unit that was read last */
 };
 
@@ -169,6 +170,38 @@ static void *work(void *arg)
 	return NULL;
 }
 
+/* ---- rows without pages ---- */
+
+bool ww_facts_lazy_peek(struct ww_facts_lazy *l, const void *column, uint32_t first, uint32_t n, void *ret)
+{
+	struct area *a = l->area;
+	uint64_t v[WW_PACK_ROWS];
+	char *to = ret;
+
+	while (a < l->area + l->nareas && a->p != column)
+		a++;
+	if (a == l->area + l->nareas)
+		return false;
+	const struct file_column *c = &l->r.columns[a->column];
+	const struct column_place *place = &l->r.places[a->column];
+	while (n) {
+		const uint32_t b = first / WW_PACK_ROWS, at = first % WW_PACK_ROWS, rows = (uint32_t)WW_MIN(place->rows - (uint64_t)b * WW_PACK_ROWS, WW_PACK_ROWS),
+			       count = WW_MIN(n, rows - at);
+		const struct block_place *p = &l->r.blocks[place->first_block + b];
+
+		if (!a->checked[b] && p->sum != (uint32_t)ww_checksum(l->r.p + p->offset, p->bytes))
+			return false; /* who reads the column has it mended */
+		a->checked[b] = 1;
+		if (!ww_unpack_some(l->r.p + p->offset, p->bytes, rows, at, count, v) || !ww_file_obeys(&a->rule, v, count))
+			return false;
+		ww_file_narrow(c, v, count, to);
+		to += (size_t)count * c->size;
+		first += count;
+		n -= count;
+	}
+	return true;
+}
+
 /* ---- making and freeing ---- */
 
 static int open_uffd(void)
@@ -205,6 +238,7 @@ static bool add_area(struct ww_facts_lazy *l, uint32_t column)
 			   .rule = ww_file_rule(&l->r.columns[column], l->r.f)};
 	a->units = (uint32_t)((whole + a->unit_bytes - 1) / a->unit_bytes);
 	a->present = ww_xcalloc(a->units, 1);
+	a->checked = ww_xcalloc(l->r.places[column].rows / WW_PACK_ROWS + 1, 1);
 	l->ring_size += a->units;
 	l->nareas++;
 	return true;
@@ -236,6 +270,7 @@ static void free_areas(struct ww_facts_lazy *l)
 	for (uint32_t i = 0; i < l->nareas; i++) {
 		munmap(l->area[i].p, l->area[i].bytes);
 		free(l->area[i].present);
+		free((void *)l->area[i].checked);
 	}
 }
 

@@ -99,6 +99,14 @@ static int check_directory(struct file_reader *r)
 	return 0;
 }
 
+static void set_marks(struct ww_facts *f)
+{
+	f->state_marks.n = (f->state.n + WW_STATE_MARK_ROWS - 1) / WW_STATE_MARK_ROWS;
+	f->state_marks.nsums = f->state_marks.n * WW_ST_N;
+	f->run_marks.n = (f->run.n + WW_RUN_MARK_ROWS - 1) / WW_RUN_MARK_ROWS;
+	f->run_marks.nsums = f->run_marks.n * 2;
+}
+
 /* The number of rows of each fact, equal in all of its columns. */
 static int set_rows(struct file_reader *r)
 {
@@ -111,7 +119,8 @@ static int set_rows(struct file_reader *r)
 			const uint32_t n = (uint32_t)rows, three[3] = {n, n, n}; /* n, cap, room */
 			memcpy((char *)r->f + c->rows_at, three, sizeof(three));
 		}
-		if (rows != (uint64_t)ww_file_rows(c, r->f) + (c->id == WW_NONE))
+		set_marks(r->f);
+		if (rows != (uint64_t)ww_file_rows(c, r->f) + c->more)
 			return damaged(r, r->h.dir_offset, "the rows of its columns");
 	}
 	return 0;

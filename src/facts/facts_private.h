@@ -13,4 +13,9 @@ uint32_t *ww_facts_group(struct ww_pages *g, const uint32_t *key, const int64_t 
 /* Sorts the states by (thread, start), their columns in parallel; fills f->state_first. */
 void ww_facts_sort_states(struct ww_facts *f);
 
+/* ---- slices.c ---- */
+/* Leaves the marks; the rest is sealed. */
+void ww_facts_mark(struct ww_facts *f);
+void ww_marks_release(struct ww_marks *m);
+
 #endif

@@ -111,7 +111,7 @@ static void plan(struct save *s)
 	for (uint32_t i = 0; i < s->ncolumns; i++) {
 		const struct file_column *c = &s->columns[i];
 
-		s->places[i] = (struct column_place){(uint64_t)ww_file_rows(c, s->f) + (c->id == WW_NONE), s->nblocks};
+		s->places[i] = (struct column_place){(uint64_t)ww_file_rows(c, s->f) + c->more, s->nblocks};
 		s->nblocks += (s->places[i].rows + WW_PACK_ROWS - 1) / WW_PACK_ROWS;
 	}
 	s->blocks = ww_xcalloc(s->nblocks + 1, sizeof(*s->blocks));

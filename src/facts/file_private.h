@@ -53,7 +53,8 @@ struct file_column {
 	const char *unit; /* with `sql`, what its values are */
 	const char *sql;
 	size_t at;        /* of the pointer to it */
-	size_t rows_at;   /* of the number of rows; heap: of that, one more */
+	size_t rows_at;   /* of the number of rows */
+	uint32_t more;    /* rows than that */
 };
 
 #define FILE_COLUMNS_MAX 256u
@@ -102,6 +103,16 @@ bool ww_file_block(struct file_reader *r, uint32_t i, uint64_t b, const struct c
 struct ww_facts_lazy *ww_facts_lazy_new(const struct file_reader *r, const struct ww_facts_again *again);
 void ww_facts_lazy_free(struct ww_facts_lazy *l);
 #define LAZY_ROWS 16384u /* are unpacked together */
+/* Copies rows first .. first + n - 1 of a column without making its pages; false: it cannot, `column` is to be read. */
+bool ww_facts_lazy_peek(struct ww_facts_lazy *l, const void *column, uint32_t first, uint32_t n, void *ret);
+
+/* Copies n values of `size` bytes of a column, from wherever they are with the least trouble. */
+static inline void ww_file_peek(const struct ww_facts *f, const void *column, uint32_t size, uint32_t first, uint32_t n,
+				void *ret)
+{
+	if (n && (!f->lazy || !ww_facts_lazy_peek(f->lazy, column, first, n, ret)))
+		memcpy(ret, (const char *)column + (size_t)first * size, (size_t)n * size);
+}
 
 /* What is in struct ww_facts beside columns: written when `in` is NULL, else read from it. */
 struct meta_io {

@@ -24,6 +24,11 @@ static bool back(uint32_t n, uint32_t *ret_bytes)
 
 	memcpy(exact, block, bytes);
 	bool ok = bytes <= WW_PACK_MAX_BYTES && ww_unpack(exact, bytes, n, got) && !memcmp(got, v, n * sizeof(*v));
+	for (int k = 0; k < 4 && ok; k++) {
+		const uint32_t first = (uint32_t)(rnd() % n), count = (uint32_t)(rnd() % (n - first + 1));
+		ok = ww_unpack_some(exact, bytes, n, first, count, got) && !memcmp(got, v + first, count * sizeof(*v)) &&
+		     !ww_unpack_some(exact, bytes, n, first, n - first + 1, got);
+	}
 	if (bytes > 1 && ww_unpack(exact, bytes - 1, n, got))
 		ok = false; /* one byte is missing */
 	free(exact);

@@ -118,6 +118,12 @@ static inline const char *random_differ(const struct ww_facts *a, const struct w
 	    (a->run.n && memcmp(a->run_of_cpu, b->run_of_cpu, 4 * a->run.n)) ||
 	    (a->syscall.n && memcmp(a->syscall_of_thread, b->syscall_of_thread, 4 * a->syscall.n)))
 		return "the rows of threads and CPUs";
+	const struct ww_marks *m[2][2] = {{&a->state_marks, &b->state_marks}, {&a->run_marks, &b->run_marks}};
+	for (int i = 0; i < 2; i++)
+		if (m[i][0]->n != m[i][1]->n || m[i][0]->nsums != m[i][1]->nsums ||
+		    (m[i][0]->n && (memcmp(m[i][0]->start_ns, m[i][1]->start_ns, 8 * m[i][0]->n) ||
+				    memcmp(m[i][0]->sum_ns, m[i][1]->sum_ns, 8 * m[i][0]->nsums))))
+			return "marks";
 	if (a->strs.n != b->strs.n)
 		return "the number of strings";
 	for (uint32_t i = 0; i < a->strs.n; i++)
