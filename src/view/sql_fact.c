@@ -89,8 +89,10 @@ static bool begin_host(struct fact_cursor *c)
 	switch (c->plan.walk) {
 	case WW_SQL_KEY: {
 		const struct ww_sql_column *col = &c->t->cols[c->plan.key];
-		int64_t key = c->key.lo - (col->kind == WW_SQ_REF ? h->base[col->ref] : 0);
-		if (c->key.lo > c->key.hi || key < 0 || key >= ww_sql_nkeys(c->q, c->host, col))
+		if (c->key.lo > c->key.hi || c->key.lo < 0)
+			return false;
+		const int64_t key = c->key.lo - (col->kind == WW_SQ_REF ? h->base[col->ref] : 0);
+		if (key < 0 || key >= ww_sql_nkeys(c->q, c->host, col))
 			return false;
 		c->groups = ww_sql_group_get(c->q, c->host, c->t, c->plan.key);
 		return begin(c, c->groups->rows, c->groups->first[key], c->groups->first[key + 1]);
