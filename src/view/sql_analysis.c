@@ -7,7 +7,8 @@
 #include "base/units.h"
 #include "view/sql_private.h"
 
-enum { ARG_FROM, ARG_TO, ARG_TID, ARG_PID, ARG_COMM, ARG_EVERY, ARG_MIN_DUR, ARG_MACHINE, NARGS };
+/* The words come first. */
+enum { ARG_COMM, ARG_CGROUP, NWORDS, ARG_FROM = NWORDS, ARG_TO, ARG_TID, ARG_PID, ARG_EVERY, ARG_MIN_DUR, ARG_MACHINE, NARGS };
 
 static const struct {
 	const char *name, *type, *doc;
@@ -17,6 +18,7 @@ static const struct {
 	[ARG_TID] = {"for_tid", "INTEGER", "only, or about, this thread"},
 	[ARG_PID] = {"for_pid", "INTEGER", "only, or about, this process"},
 	[ARG_COMM] = {"for_comm", "TEXT", "only, or about, threads of this name"},
+	[ARG_CGROUP] = {"for_cgroup", "TEXT", "only, or about, threads of this cgroup and those below it"},
 	[ARG_EVERY] = {"every", "", "length of a slice, where the answer is one over time: ns, or '10ms'"},
 	[ARG_MIN_DUR] = {"min_dur", "INTEGER", "ns; leaves out shorter ones, where the command has --min-dur"},
 	[ARG_MACHINE] = {"machine_id", "INTEGER", "only this trace, from 0"},
@@ -24,8 +26,8 @@ static const struct {
 
 /* In which order an analysis takes them: the thread first when it is about one. */
 static const uint8_t orders[2][NARGS] = {
-	{ARG_FROM, ARG_TO, ARG_TID, ARG_PID, ARG_COMM, ARG_EVERY, ARG_MIN_DUR, ARG_MACHINE},
-	{ARG_TID, ARG_FROM, ARG_TO, ARG_PID, ARG_COMM, ARG_EVERY, ARG_MIN_DUR, ARG_MACHINE},
+	{ARG_FROM, ARG_TO, ARG_TID, ARG_PID, ARG_COMM, ARG_EVERY, ARG_MIN_DUR, ARG_CGROUP, ARG_MACHINE},
+	{ARG_TID, ARG_FROM, ARG_TO, ARG_PID, ARG_COMM, ARG_EVERY, ARG_MIN_DUR, ARG_CGROUP, ARG_MACHINE},
 };
 
 const char *ww_sql_analysis_argument(const struct ww_analysis *a, uint32_t i, const char **ret_doc)
@@ -49,7 +51,7 @@ struct answer {
 	uint32_t nparts;
 	uint32_t given; /* bits of the arguments that were */
 	int64_t arg[NARGS];
-	char comm[64];
+	char words[NWORDS][256];
 };
 
 struct analysis_vtab {
@@ -97,11 +99,11 @@ static int take_argument(struct analysis_vtab *v, struct answer *w, int arg, sql
 	if (sqlite3_value_type(val) == SQLITE_NULL) /* as if it were not given */
 		return SQLITE_OK;
 	w->given |= 1u << arg;
-	if (arg == ARG_COMM) {
+	if (arg < NWORDS) {
 		const char *s = (const char *)sqlite3_value_text(val);
-		if (!s || strlen(s) >= sizeof(w->comm))
-			return fail(v, "%s: %s is not a thread's name", v->a->name, args[arg].name);
-		snprintf(w->comm, sizeof(w->comm), "%s", s);
+		if (!s || strlen(s) >= sizeof(w->words[arg]))
+			return fail(v, "%s: %s is not a name", v->a->name, args[arg].name);
+		snprintf(w->words[arg], sizeof(w->words[arg]), "%s", s);
 		return SQLITE_OK;
 	}
 	if (arg == ARG_EVERY && sqlite3_value_type(val) == SQLITE_TEXT) {
@@ -137,7 +139,9 @@ static struct ww_query query_of(const struct ww_sql *q, const struct answer *w, 
 	if (given(w, ARG_PID))
 		r.pid = (int32_t)w->arg[ARG_PID];
 	if (given(w, ARG_COMM))
-		r.comm = w->comm;
+		r.comm = w->words[ARG_COMM];
+	if (given(w, ARG_CGROUP))
+		r.cgroup = w->words[ARG_CGROUP];
 	if (given(w, ARG_FROM))
 		r.from_ts_ns = ww_set_local(q->set, host, w->arg[ARG_FROM]);
 	if (given(w, ARG_TO))
@@ -171,7 +175,9 @@ static int ask(struct analysis_vtab *v, struct answer *w)
 		const struct ww_query query = query_of(q, w, h);
 		struct ww_table t = {0};
 		struct ww_err e = {0};
-		int one = v->a->run(&w->mem, q->host[h].f, &query, &t, &e);
+		int one = query.cgroup ? ww_query_need_cgroups(q->host[h].f, &e) : 0;
+		if (!one)
+			one = v->a->run(&w->mem, q->host[h].f, &query, &t, &e);
 		if (one) {
 			rc = one;
 			err = e;
@@ -199,7 +205,7 @@ static void settle(struct analysis_cursor *c)
 
 static bool same(const struct answer *a, const struct answer *b)
 {
-	return a->given == b->given && !memcmp(a->arg, b->arg, sizeof(a->arg)) && !strcmp(a->comm, b->comm);
+	return a->given == b->given && !memcmp(a->arg, b->arg, sizeof(a->arg)) && !memcmp(a->words, b->words, sizeof(a->words));
 }
 
 /* str: the numbers of the arguments, as letters from 'A'. */
@@ -259,8 +265,8 @@ static void put_argument(const struct analysis_cursor *c, int arg, sqlite3_conte
 		sqlite3_result_int64(ctx, c->answer->parts[c->part].host);
 	else if (!given(c->answer, arg))
 		sqlite3_result_null(ctx);
-	else if (arg == ARG_COMM)
-		sqlite3_result_text(ctx, c->answer->comm, -1, SQLITE_TRANSIENT);
+	else if (arg < NWORDS)
+		sqlite3_result_text(ctx, c->answer->words[arg], -1, SQLITE_TRANSIENT);
 	else
 		sqlite3_result_int64(ctx, c->answer->arg[arg]);
 }
