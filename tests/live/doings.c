@@ -11,11 +11,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -433,6 +435,77 @@ DEEP int doings_outer(void)
 	return r;
 }
 
+/* ---- faults: pages of a file in several mappings, of shared memory, of none ---- */
+
+enum { PAGE = 4096, FILE_PAGES = 200 };
+
+static void touch(const char *how, char *map, int page, bool write, int fd, int map_page)
+{
+	char link[32], name[256] = "";
+	volatile char *p = map + page * (long)PAGE + 7;
+
+	if (fd >= 0) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		ssize_t n = readlink(link, name, sizeof(name) - 1);
+		name[n > 0 ? n : 0] = 0;
+	}
+	if (write)
+		*p = 1;
+	else
+		(void)*p;
+	say("{\"do\":\"touch\",\"tid\":%d,\"how\":\"%s\",\"address\":%lu,\"file\":\"%s\",\"offset\":%ld}", tid(), how,
+	    (unsigned long)p, name, fd < 0 ? 0 : (map_page + page) * (long)PAGE + 7);
+}
+
+static char *map_pages(int n, int prot, int flags, int fd, int page)
+{
+	char *p = TRY(mmap(NULL, (size_t)n * PAGE, prot, flags, fd, page * (long)PAGE));
+
+	TRY(madvise(p, (size_t)n * PAGE, MADV_RANDOM));
+	return p;
+}
+
+static void faults(void)
+{
+	char path[] = "/var/tmp/live-doings-XXXXXX";
+	int fd = TRY(mkstemp(path)), shm = TRY(memfd_create("live-doings", 0));
+	const int rw = PROT_READ | PROT_WRITE;
+
+	for (int i = 0; i < FILE_PAGES; i++)
+		TRY(pwrite(fd, &(char[PAGE]){(char)i}, PAGE, i * (long)PAGE));
+	TRY(ftruncate(shm, 64 * PAGE));
+	char *a = map_pages(100, PROT_READ, MAP_SHARED, fd, 3), *b = map_pages(60, rw, MAP_PRIVATE, fd, 37);
+	char *c = map_pages(40, rw, MAP_SHARED, fd, 150), *m = map_pages(64, rw, MAP_SHARED, shm, 0);
+	char *n = map_pages(600, rw, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* At least 16 pages apart, as the kernel maps some around. */
+	for (int i = 0; i < 6; i++)
+		touch("read, shared", a, 1 + 16 * ((i * 5) % 6), false, fd, 3);
+	for (int i = 0; i < 3; i++)
+		touch("read, private", b, 2 + 20 * i, false, fd, 37);
+	touch("write, private", b, 39, true, fd, 37);
+	touch("write, shared", c, 0, true, fd, 150);
+	touch("write, shared", c, 39, true, fd, 150);
+	for (int i = 0; i < 4; i++)
+		touch("memfd", m, 16 * (3 - i), true, shm, 0);
+	for (int i = 0; i < 20; i++)
+		touch("anonymous", n, (i * 7) % 20 * 30, true, -1, 0);
+	/* The same places, and something else is there. */
+	for (int i = 0; i < 3; i++) {
+		char *o = TRY(mmap(n + i * 200L * PAGE, 50 * PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, (10 + i) * (long)PAGE));
+
+		touch("a file over anonymous memory", o, 33, false, fd, 10 + i);
+		TRY(mmap(o, 50 * PAGE, rw, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+		touch("anonymous memory over a file", o, 33, true, -1, 0);
+	}
+	pid_t pid = TRY(fork());
+	if (!pid) {
+		touch("anonymous, copied", n, 30, true, -1, 0);
+		_exit(0);
+	}
+	TRY(waitpid(pid, NULL, 0));
+	unlink(path);
+}
+
 static void stacks(void)
 {
 	doings_outer();
@@ -511,6 +584,8 @@ int main(int argc, char **argv)
 		locks();
 	else if (!strcmp(what, "files"))
 		files(argv[0]);
+	else if (!strcmp(what, "faults"))
+		faults();
 	else if (!strcmp(what, "stacks"))
 		stacks();
 	else if (!strcmp(what, "attached"))

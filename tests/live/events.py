@@ -323,6 +323,28 @@ def test_compat():
 
 # ---- call stacks ----
 
+def test_faults():
+    said, trace = record('faults')
+    es = events(trace, ('whywait_file', 'whywait_fault_end', 'irq_work_entry', 'x86_irq_vectors_irq_work_entry'))
+    names, faults = {}, {}
+    for e in es:
+        if e['_'] == 'whywait_file':
+            names[e['dev'], e['ino']] = e['name']
+    for e in es:
+        if e['_'] == 'whywait_fault_end':
+            faults.setdefault((e['tid'], e['address']), []).append(
+                (names.get((e['dev'], e['ino']), '%d' % e['ino'] if e['ino'] else ''), e['offset']))
+    for how in dict.fromkeys(s['how'] for s in by_do(said, 'touch')):
+        touched = [s for s in by_do(said, 'touch') if s['how'] == how]
+        wrong = [(s, f) for s in touched for f in [faults.get((s['tid'], s['address']), [None])]
+                 if not any(g and g[1] == s['offset'] and (g[0] == s['file'] or g[0] and s['file'].startswith(g[0]))
+                            for g in f)]
+        ok(touched and not wrong, '%s: %d pages of what they are of' % (how, len(touched)), wrong)
+        for s in touched: # the same place again is another thing
+            if faults.get((s['tid'], s['address'])):
+                faults[s['tid'], s['address']].pop(0)
+
+
 def test_stacks():
     said, trace = record('stacks', '--stacks')
     s = by_do(said, 'stack')[0]

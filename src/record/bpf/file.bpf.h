@@ -161,19 +161,23 @@ __noinline int ww_path(u64 at)
 	room->text[NAME_BYTES] = 0;
 	for (int i = 0; i < 12; i++) {
 		struct dentry *up = BPF_CORE_READ(d, d_parent);
+		const unsigned char *name = BPF_CORE_READ(d, d_name.name);
+		u32 len = BPF_CORE_READ(d, d_name.len);
 
 		if (d == up || d == BPF_CORE_READ(m, mnt.mnt_root)) {
 			struct mount *over = BPF_CORE_READ(m, mnt_parent);
 
-			if (over == m || !over)
+			if (over != m && over) {
+				d = BPF_CORE_READ(m, mnt_mountpoint);
+				m = over;
+				continue;
+			}
+			if (pos != NAME_BYTES)
 				return pos; /* the root of all */
-			d = BPF_CORE_READ(m, mnt_mountpoint);
-			m = over;
-			continue;
+			if (len == 1)
+				len = 0; /* the file is that root, "/" */
+			up = NULL; /* or has no place, as "memfd:x" */
 		}
-		const unsigned char *name = BPF_CORE_READ(d, d_name.name);
-		u32 len = BPF_CORE_READ(d, d_name.len);
-
 		if (len > 100)
 			len = 100;
 		if (pos < len + 1)
@@ -182,6 +186,8 @@ __noinline int ww_path(u64 at)
 		pos &= NAME_BYTES - 1;
 		room->text[pos] = '/';
 		bpf_probe_read_kernel(room->text + pos + 1, len & 127, name);
+		if (!up)
+			return pos;
 		d = up;
 	}
 	return pos + 1;
