@@ -282,7 +282,7 @@ static const struct ww_walk_shift *make_shifts(struct ww_arena *mem, const struc
 	struct ww_walk_shift *s = WW_ARENA_ARRAY(mem, struct ww_walk_shift, set->nhosts);
 
 	for (uint32_t h = 0; h < set->nhosts; h++)
-		s[h] = (struct ww_walk_shift){ww_set_time(set, h, 0), set->corrections[h].drift_e15 != 0};
+		s[h] = (struct ww_walk_shift){ww_set_time(set, h, 0), set->corrections[h].drift_e15 || set->corrections[h].nbends};
 	return s;
 }
 

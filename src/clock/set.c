@@ -20,8 +20,33 @@ static int64_t div_round(__int128 a, __int128 b)
 	return (int64_t)((a < 0 ? a - b / 2 : a + b / 2) / b);
 }
 
+/* The bend at which the piece begins that time t (by_ref: of the set) lies in. */
+static const struct ww_bend *piece_of(const struct ww_correction *c, int64_t t, bool by_ref)
+{
+	uint32_t lo = 0, hi = c->nbends - 2;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo + 1) / 2;
+
+		if ((by_ref ? c->bends[mid].ref_ns : c->bends[mid].t_ns) <= t)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return &c->bends[lo];
+}
+
+static int64_t apply_bent(const struct ww_correction *c, int64_t t_ns)
+{
+	const struct ww_bend *b = piece_of(c, t_ns, false);
+
+	return b->ref_ns + div_round(((__int128)t_ns - b->t_ns) * ((__int128)b[1].ref_ns - b->ref_ns), (__int128)b[1].t_ns - b->t_ns);
+}
+
 int64_t ww_correction_apply(const struct ww_correction *c, int64_t t_ns)
 {
+	if (c->nbends)
+		return apply_bent(c, t_ns);
 	if (!c->drift_e15) /* one host, or hosts of one clock: the path asks this for every state */
 		return t_ns + c->offset_ns;
 	return t_ns + c->offset_ns + div_round((__int128)(t_ns - c->t0_ns) * c->drift_e15, WW_DRIFT_ONE);
@@ -32,8 +57,15 @@ int64_t ww_correction_invert(const struct ww_correction *c, int64_t ref_ns)
 {
 	if (!c->drift_e15)
 		return ref_ns - c->offset_ns;
-	int64_t d = ref_ns - c->offset_ns - c->t0_ns;
-	int64_t t = c->t0_ns + div_round((__int128)d * WW_DRIFT_ONE, (__int128)WW_DRIFT_ONE + c->drift_e15);
+	int64_t t;
+	if (c->nbends) {
+		const struct ww_bend *b = piece_of(c, ref_ns, true);
+		t = b->t_ns + div_round(((__int128)ref_ns - b->ref_ns) * ((__int128)b[1].t_ns - b->t_ns),
+					(__int128)b[1].ref_ns - b->ref_ns);
+	} else {
+		int64_t d = ref_ns - c->offset_ns - c->t0_ns;
+		t = c->t0_ns + div_round((__int128)d * WW_DRIFT_ONE, (__int128)WW_DRIFT_ONE + c->drift_e15);
+	}
 
 	while (ww_correction_apply(c, t) > ref_ns)
 		t--;

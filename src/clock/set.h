@@ -8,7 +8,8 @@
  * a host invalidates nothing.
  *
  * A correction is t_ref = t + offset_ns + drift * (t - t0_ns), t in the host's own epoch ns, t0_ns its first
- * event, drift in parts of 10^15 so that all of it is exact in integers.
+ * event, drift in parts of 10^15 so that all of it is exact in integers. Where a clock was slewed within the trace it is
+ * a line that bends (pieces.h), and offset and drift are those of its two ends.
  *
  * owner  the arena given to ww_set_make; facts must outlive the set
  */
@@ -23,12 +24,14 @@ enum ww_accuracy {
 	WW_AC_REFERENCE,   /* the reference itself */
 	WW_AC_SHARED,      /* the same clock by its uuid: nothing to correct */
 	WW_AC_ACCURATE,    /* bounded from both directions */
-	WW_AC_APPROXIMATE, /* a bound lacks a point: one direction is thin */
+	WW_AC_APPROXIMATE, /* a bound lacks a point: one direction is thin; or the clock changed its speed */
 	WW_AC_FAIL,        /* bounds contradict each other: the best that was known before they did */
 	WW_AC_NONE,        /* no packet shared with the set: not corrected */
 	WW_AC_N
 };
 const char *ww_accuracy_name(enum ww_accuracy a); /* "reference", "shared", "accurate" ... */
+
+struct ww_bend { int64_t t_ns, ref_ns; }; /* the host's own epoch ns; the set's time */
 
 struct ww_correction {
 	int64_t t0_ns;      /* first event, the host's epoch ns */
@@ -37,6 +40,9 @@ struct ww_correction {
 	int64_t bound_ns;   /* largest error within the host's range, as far as the packets tell; -1 unknown */
 	uint8_t accuracy;   /* enum ww_accuracy */
 	uint32_t via;       /* neighbour towards the reference in the spanning tree; WW_NONE */
+	uint32_t nbends;    /* 0: one line; else at least 3 (then drift_e15 is not 0): the line goes from point to point,
+			     * before the first and after the last as between the two next to it */
+	const struct ww_bend *bends; /* in the set's arena */
 };
 
 struct ww_pair { /* of hosts that could share packets, a < b */

@@ -87,6 +87,9 @@ int ww_stored_save(const struct ww_set *s, struct ww_err *err)
 
 	if (s->nunreached + 1 >= s->nhosts) /* nothing was found out that an older answer should give way to */
 		return 0;
+	for (uint32_t h = 0; h < s->nhosts; h++)
+		if (s->corrections[h].nbends) /* the file has room for a line; who reads the traces finds the bends again */
+			return 0;
 	for (uint32_t h = 0; h < s->nhosts && !rc; h++) {
 		if (s->corrections[h].accuracy == WW_AC_NONE)
 			continue;

@@ -7,6 +7,7 @@
 #include "base/par.h"
 #include "clock/agree.h"
 #include "clock/match.h"
+#include "clock/pieces.h"
 #include "clock/stored.h"
 
 enum { MAX_HOSTS = WW_MATCH_MAX_HOSTS };
@@ -19,12 +20,14 @@ struct clk { /* a host's */
 	bool reached;
 	uint8_t worst;         /* accuracy of the path so far */
 	struct ww_fit fit;     /* own x -> reference's x */
+	ww_points bent;        /* the same where a pair on the way is; empty: fit */
 	int64_t bound_ns;
 };
 
 struct pair {
 	struct ww_hull hull;
 	struct ww_fit fit;
+	ww_points bent;        /* a's x -> b's, where no line can be; empty: fit. Then fit leads from its one end to the other */
 	uint8_t accuracy;
 	int64_t bound_ns;      /* over a's range; -1 unknown */
 	uint64_t violations;
@@ -55,14 +58,17 @@ static void release_clk(struct clk *c)
 	free(c->name);
 	free(c->path);
 	free(c->uuid);
+	ww_vec_free(&c->bent);
 }
 
 void ww_sync_free(struct ww_sync *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; s->pairs && i < s->clk.n * s->clk.n; i++)
+	for (size_t i = 0; s->pairs && i < s->clk.n * s->clk.n; i++) {
 		ww_hull_release(&s->pairs[i].hull);
+		ww_vec_free(&s->pairs[i].bent);
+	}
 	free(s->pairs);
 	for (size_t i = 0; i < s->clk.n; i++)
 		release_clk(&s->clk.v[i]);
@@ -144,6 +150,38 @@ static void feed_hulls(void *ctx, uint32_t a)
 	}
 }
 
+/* The line through the ends of one that bends. */
+static struct ww_fit chord_of(const ww_points *line)
+{
+	const struct ww_point l = line->v[0], r = line->v[line->n - 1];
+	__int128 dx = (__int128)r.x - l.x;
+	struct ww_fit f = {.known = true};
+
+	f.drift_e15 = (int64_t)(((__int128)r.y - l.y - dx) * WW_DRIFT_ONE / dx);
+	f.offset_ns = l.y - l.x - (int64_t)((__int128)l.x * f.drift_e15 / WW_DRIFT_ONE);
+	return f;
+}
+
+/* A pair that no steady clocks satisfy. */
+static void bend_pair(struct ww_sync *s, uint32_t a, uint32_t b, struct pair *p)
+{
+	const struct ww_match_host *h = &s->m->host.v[a];
+	WW_VEC(struct ww_message) m = {0};
+
+	for (uint32_t i = 0; i < h->n; i++) {
+		struct ww_packet_ref r = ww_sync_match(s, a, i);
+		if (r.host == b)
+			*ww_vec_push(&m) = (struct ww_message){h->ts_ns[i] - s->clk.v[a].t0_ns,
+							       s->m->host.v[b].ts_ns[r.packet] - s->clk.v[b].t0_ns,
+							       !ww_match_is_sent(h, i)};
+	}
+	if (ww_pieces_find(m.v, m.n, 0, s->clk.v[a].end_ns - s->clk.v[a].t0_ns, &p->bent, &p->bound_ns)) {
+		p->fit = chord_of(&p->bent);
+		p->accuracy = WW_AC_APPROXIMATE;
+	}
+	ww_vec_free(&m);
+}
+
 static void fit_pair(struct ww_sync *s, uint32_t a, uint32_t b)
 {
 	const struct clk *ca = &s->clk.v[a], *cb = &s->clk.v[b];
@@ -159,6 +197,8 @@ static void fit_pair(struct ww_sync *s, uint32_t a, uint32_t b)
 	p->bound_ns = ww_hull_bound(&p->hull, &p->fit, 0, ca->end_ns - ca->t0_ns);
 	p->accuracy = !p->fit.known ? WW_AC_NONE : p->hull.failed ? WW_AC_FAIL :
 		      p->fit.bounded ? WW_AC_ACCURATE : WW_AC_APPROXIMATE;
+	if (p->accuracy == WW_AC_FAIL)
+		bend_pair(s, a, b, p);
 }
 
 /* A pair's possible error for b's or a's times in [from, to] of host `of`. */
@@ -169,6 +209,8 @@ static int64_t bound_over(const struct ww_sync *s, uint32_t a, uint32_t b, uint3
 
 	if (p->accuracy == WW_AC_SHARED)
 		return 0;
+	if (p->bent.n)
+		return p->bound_ns;
 	if (of != WW_MIN(a, b)) {
 		from = ww_fit_apply(to_a, from);
 		to = ww_fit_apply(to_a, to);
@@ -233,6 +275,44 @@ static bool better(const struct pair *a, const struct pair *b)
 	return ra != rb ? ra < rb : (uint64_t)a->bound_ns < (uint64_t)b->bound_ns; /* -1 is the largest */
 }
 
+/* x of `to` from x of `from` as points: of a pair that does not bend, two. */
+static void bent_between(const struct ww_sync *s, uint32_t from, uint32_t to, int64_t end, ww_points *ret)
+{
+	const struct pair *p = pair_of(s, from, to);
+	const struct ww_fit f = fit_between(s, from, to);
+
+	if (p->bent.n && from > to) {
+		ww_bent_invert(&p->bent, ret);
+		return;
+	}
+	for (size_t i = 0; i < p->bent.n; i++)
+		*ww_vec_push(ret) = p->bent.v[i];
+	for (int i = 0; i < 2 && !p->bent.n; i++)
+		*ww_vec_push(ret) = (struct ww_point){i * end, ww_fit_apply(&f, i * end)};
+}
+
+/* Along the tree, when a pair on the way bends. */
+static void reach_bent(struct ww_sync *s, uint32_t host, uint32_t via)
+{
+	struct clk *c = &s->clk.v[host], *next = &s->clk.v[via];
+	ww_points step = {0}, rest = {0};
+
+	ww_vec_clear(&c->bent);
+	if (!pair_of(s, host, via)->bent.n && !next->bent.n)
+		return;
+	bent_between(s, host, via, WW_MAX(c->end_ns - c->t0_ns, 1000), &step);
+	for (size_t i = 0; i < next->bent.n; i++)
+		*ww_vec_push(&rest) = next->bent.v[i];
+	for (int i = 0; i < 2 && !next->bent.n; i++) {
+		int64_t x = i * WW_MAX(next->end_ns - next->t0_ns, 1000);
+		*ww_vec_push(&rest) = (struct ww_point){x, ww_fit_apply(&next->fit, x)};
+	}
+	ww_bent_compose(&step, &rest, &c->bent);
+	ww_vec_free(&step);
+	ww_vec_free(&rest);
+	c->fit = chord_of(&c->bent);
+}
+
 static void reach(struct ww_sync *s, uint32_t host, uint32_t via)
 {
 	struct clk *c = &s->clk.v[host], *next = &s->clk.v[via];
@@ -244,6 +324,7 @@ static void reach(struct ww_sync *s, uint32_t host, uint32_t via)
 	c->via = via;
 	c->worst = class_rank(p->accuracy) > class_rank(next->worst) ? p->accuracy : next->worst;
 	c->fit = compose(&step, &next->fit);
+	reach_bent(s, host, via);
 	/* The host's range walks to the reference; each step adds its error over it, and a ns of rounding. */
 	for (uint32_t at = host; s->clk.v[at].via != WW_NONE; at = s->clk.v[at].via) {
 		uint32_t up = s->clk.v[at].via;
@@ -266,6 +347,7 @@ static void grow_tree(struct ww_sync *s, uint32_t root)
 		c->via = WW_NONE;
 		c->worst = h == root ? WW_AC_REFERENCE : WW_AC_NONE;
 		c->fit = (struct ww_fit){.known = h == root, .bounded = true};
+		ww_vec_clear(&c->bent);
 		c->bound_ns = h == root ? 0 : -1;
 	}
 	for (;;) {
@@ -338,14 +420,23 @@ static int find_reference(struct ww_sync *s, const char *name, uint32_t *ret, st
 
 /* ---- the answer ---- */
 
-static struct ww_correction correction_of(const struct ww_sync *s, uint32_t h, uint32_t reference)
+static struct ww_correction correction_of(const struct ww_sync *s, struct ww_arena *mem, uint32_t h, uint32_t reference)
 {
 	const struct clk *c = &s->clk.v[h], *ref = &s->clk.v[reference];
 
-	return (struct ww_correction){
+	struct ww_correction r = {
 		.t0_ns = c->t0_ns, .accuracy = c->worst, .via = c->via, .bound_ns = c->bound_ns,
 		.offset_ns = c->reached ? c->fit.offset_ns + (ref->t0_ns - c->t0_ns) : 0,
 		.drift_e15 = c->fit.drift_e15};
+	struct ww_bend *bends = c->bent.n ? WW_ARENA_ARRAY(mem, struct ww_bend, c->bent.n) : NULL;
+
+	for (size_t i = 0; i < c->bent.n; i++)
+		bends[i] = (struct ww_bend){c->bent.v[i].x + c->t0_ns, c->bent.v[i].y + ref->t0_ns};
+	r.bends = bends;
+	r.nbends = (uint32_t)c->bent.n;
+	if (r.nbends && !r.drift_e15)
+		r.drift_e15 = 1; /* nobody takes it for a clock that an addition corrects */
+	return r;
 }
 
 /* ---- pairs beside the tree ---- */
@@ -418,6 +509,11 @@ static void make_pairs_agree(struct ww_sync *s, uint32_t reference)
 	int64_t off;
 	bool kept = true;
 
+	for (uint32_t h = 0; h < n; h++)
+		if (s->clk.v[h].bent.n) { /* a change at both ends would not keep what is between */
+			free(shift);
+			return;
+		}
 	for (uint32_t a = 0; a < n; a++)
 		for (uint32_t b = a + 1; b < n; b++)
 			if (s->clk.v[a].reached && s->clk.v[b].reached && !pair_of(s, a, b)->hull.failed)
@@ -572,7 +668,7 @@ int ww_sync_solve(struct ww_sync *s, struct ww_arena *mem, const struct ww_set_o
 	}
 	set.unreached = WW_ARENA_ARRAY(mem, uint32_t, n);
 	for (uint32_t h = 0; h < n; h++) {
-		set.corrections[h] = correction_of(s, h, set.reference);
+		set.corrections[h] = correction_of(s, mem, h, set.reference);
 		known |= (uint64_t)s->clk.v[h].reached << h;
 		if (!s->clk.v[h].reached)
 			set.unreached[set.nunreached++] = h;

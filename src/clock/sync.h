@@ -11,7 +11,8 @@
  * the best pairs (class first, then bound) leads from every host to the reference; a host's correction is its
  * path's fits, one after the other, and its bound the sum of theirs over the host's own range.
  *
- * assumes a clock runs at a steady rate within a trace; where it does not, the pair is WW_AC_FAIL
+ * A pair that no steady clocks satisfy is tried with a line that bends (pieces.h: a slewed clock), WW_AC_APPROXIMATE;
+ * where that fails too (a clock that was set), the pair is WW_AC_FAIL and right until the clock was set.
  */
 #ifndef WW_SYNC_H
 #define WW_SYNC_H

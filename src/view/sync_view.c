@@ -124,6 +124,10 @@ static void remarks_text(struct ww_text *t, const struct ww_set *s)
 	if (violations)
 		fprintf(t->out, "\nAfter correction %" PRIu64 " packet%s arrive%s before being sent: a clock did not run at a steady rate.\n",
 			violations, violations == 1 ? "" : "s", violations == 1 ? "s" : "");
+	for (uint32_t h = 0; h < s->nhosts; h++)
+		if (s->corrections[h].nbends)
+			fprintf(t->out, "\n%s: the clock changed its speed (it was slewed): the correction has %u pieces, its drift is their mean.\n",
+				label(s, h), s->corrections[h].nbends - 1);
 	for (uint32_t i = 0; i < s->nunreached; i++)
 		fprintf(t->out, "%s%s %s: its clock is not corrected.\n", i ? "" : "\n", label(s, s->unreached[i]),
 			s->who[s->unreached[i]].packets ? ww_arena_printf(&t->mem, "shares no packets with %s", label(s, s->reference))
@@ -165,6 +169,16 @@ static void host_json(struct ww_json *j, const struct ww_set *s, uint32_t h)
 	ww_json_bool(j, "reference", h == s->reference);
 	ww_json_str(j, "via", c->via == WW_NONE ? NULL : label(s, c->via));
 	ww_json_u64(j, "packets", s->who[h].packets);
+	if (c->nbends) {
+		ww_json_arr(j, "bends");
+		for (uint32_t i = 0; i < c->nbends; i++) {
+			ww_json_obj(j, NULL);
+			ww_json_i64(j, "t_ns", c->bends[i].t_ns);
+			ww_json_i64(j, "reference_ns", c->bends[i].ref_ns);
+			ww_json_end(j);
+		}
+		ww_json_end(j);
+	}
 	ww_json_end(j);
 }
 

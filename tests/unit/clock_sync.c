@@ -222,6 +222,58 @@ static void test_unsteady(void)
 	end(&w);
 }
 
+/* h1's clock runs at another speed from `at` on, without a step. */
+static void change_speed(struct net_host *h, int64_t at, double drift)
+{
+	h->offset_ns += (int64_t)((double)at * (h->drift - drift));
+	h->drift = drift;
+}
+
+/* A chain of three, the middle one's clock slewed twice; messages in between. */
+static void test_slewed(void)
+{
+	static const double speeds[] = {30e-6, 530e-6, -40e-6};
+	struct world w;
+	struct net_host middle[3];
+	int64_t worst = 0;
+
+	begin(&w, 3);
+	w.h[1].drift = speeds[0];
+	for (int k = 0; k < 3; k++) {
+		int64_t from = (int64_t)(k + k / 2) * second, to = k == 2 ? 4 * second : from + second + (k == 1) * second; /* 0 1 3 4 */
+		change_speed(&w.h[1], from, speeds[k]);
+		middle[k] = w.h[1];
+		for (uint32_t a = 0; a < 2; a++) {
+			talk(w.h, a, a + 1, from, to, 200, 50000, (uint32_t)(7 + 10000 * k));
+			talk(w.h, a + 1, a, from, to, 200, 50000, (uint32_t)(9 + 10000 * k));
+		}
+	}
+	make(&w, "h0");
+	for (int64_t t = 0; t < 4 * second; t += second / 50) {
+		const struct net_host *h = &middle[t < second ? 0 : t < 3 * second ? 1 : 2];
+		int64_t e = ww_set_time(&w.set, 1, net_local(h, t)) - net_local(&w.h[0], t);
+		worst = WW_MAX(worst, e < 0 ? -e : e);
+	}
+	const struct ww_correction *c = w.set.corrections;
+	ok(c[1].accuracy == WW_AC_APPROXIMATE && c[1].nbends >= 4 && c[1].nbends <= 8 && c[1].bound_ns > 0,
+	   "a slewed clock is put together of %u pieces", c[1].nbends - 1);
+	ok(worst <= c[1].bound_ns + 2 && worst < 100000, "right to %d us, within its bound of %d us", (int)(worst / 1000),
+	   (int)(c[1].bound_ns / 1000));
+	ok(c[2].accuracy == WW_AC_APPROXIMATE && error_of(&w, 2) <= c[2].bound_ns + 2 && error_of(&w, 2) < 200000,
+	   "and so is who is seen through it, to %d us, bound %d", (int)(error_of(&w, 2) / 1000), (int)(c[2].bound_ns / 1000));
+	ok(!violations(&w.set), "nothing arrives before it was sent (%d)", (int)violations(&w.set));
+	int bad = 0;
+	for (int i = 0; i < 100000; i++) {
+		int64_t t = w.h[1].facts.begin_ts_ns + (int64_t)i * 40000 + rnd(100) - second / 10;
+		int64_t u = ww_set_time(&w.set, 1, t);
+		bad += ww_set_time(&w.set, 1, t + 1) < u;
+		int64_t back = ww_set_local(&w.set, 1, u);
+		bad += ww_set_time(&w.set, 1, back) > u || ww_set_time(&w.set, 1, back + 1) <= u;
+	}
+	ok(!bad, "there and back, and never backwards");
+	end(&w);
+}
+
 static void test_thin(void)
 {
 	struct world w;
@@ -391,6 +443,7 @@ int main(void)
 	test_parts();
 	test_shared();
 	test_unsteady();
+	test_slewed();
 	test_thin();
 	test_reference();
 	test_match();
