@@ -1,10 +1,14 @@
-/* irq.c - interrupt handlers: how often, how long, and who was interrupted most. */
+/* irq.c - interrupt handlers: how often, how long, how long softirqs were waited for, and who was interrupted.
+ *
+ * A softirq's delay is the time from when it was first asked for (softirq_raise) to its entry on that CPU.
+ */
 #include "analysis/names.h"
 #include "analysis/rows.h"
 
-extern const struct ww_analysis ww_analysis_irq;
+extern const struct ww_analysis ww_analysis_irq, ww_analysis_irq_thread;
 
-enum { KIND, VECTOR, NAME, COUNT, TOTAL, AVG, P50, P99, MAX, MAX_AT, SUFFERER, SUFFERER_NS, NCOLUMNS };
+enum { KIND, VECTOR, NAME, COUNT, TOTAL, AVG, P50, P99, MAX, MAX_AT, RAISED, DELAY_AVG, DELAY_P99, DELAY_MAX,
+       SUFFERER, SUFFERER_NS, NCOLUMNS };
 
 static const struct ww_column columns[NCOLUMNS] = {
 	[KIND] = {"kind", "kind", WW_T_STR, "hard, soft, timer, nmi, ipi"},
@@ -17,15 +21,19 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[P99] = {"p99_ns", "99 %", WW_T_DUR, ""},
 	[MAX] = {"max_ns", "longest", WW_T_DUR, ""},
 	[MAX_AT] = {"max_ts_ns", "at", WW_T_TIME, "when the longest one began"},
+	[RAISED] = {"raised", "raised", WW_T_COUNT, "softirqs: of these, whose being asked for is in the trace"},
+	[DELAY_AVG] = {"delay_avg_ns", "came after", WW_T_DUR, "of those raised, from then to entry, mean"},
+	[DELAY_P99] = {"delay_p99_ns", "99 %", WW_T_DUR, ""},
+	[DELAY_MAX] = {"delay_max_ns", "longest", WW_T_DUR, ""},
 	[SUFFERER] = {"most_comm", "interrupted most", WW_T_STR, "the thread that it took most time from; not the idle one"},
 	[SUFFERER_NS] = {"most_ns", "for", WW_T_DUR, ""},
 };
 
 struct sum {
-	uint32_t name, count;
+	uint32_t name, count, raised;
 	int32_t vector;
 	uint8_t kind;
-	int64_t ns, max, max_at;
+	int64_t ns, max, max_at, delay, delay_max;
 };
 
 static int most_first(const void *a, const void *b)
@@ -35,14 +43,21 @@ static int most_first(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
 }
 
+static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i)
+{
+	uint32_t t = f->interrupt.thread[i];
+
+	return ww_query_holds(q, f->interrupt.start_ts_ns[i]) &&
+	       (!ww_query_asks(q) || (t < f->thread.n && ww_query_takes(f, q, t)));
+}
+
 static void add(const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows, struct ww_rows *victims,
-		struct ww_samples *samples)
+		struct ww_samples *samples, struct ww_samples *delays)
 {
 	for (uint32_t i = 0; i < f->interrupt.n; i++) {
 		int64_t start = f->interrupt.start_ts_ns[i], ns = f->interrupt.dur_ns[i];
 		uint32_t t = f->interrupt.thread[i];
-		bool known = t < f->thread.n;
-		if (!ww_query_holds(q, start) || (ww_query_asks(q) && (!known || !ww_query_takes(f, q, t))))
+		if (!taken(f, q, i))
 			continue;
 		uint64_t key = ww_hash_mix(((uint64_t)f->interrupt.kind[i] << 32) | (uint32_t)f->interrupt.vector[i],
 					   f->interrupt.name[i]);
@@ -58,7 +73,14 @@ static void add(const struct ww_facts *f, const struct ww_query *q, struct ww_ro
 			s->max_at = start;
 		}
 		ww_samples_push(samples, row, ns);
-		if (!known || (f->thread.flags[t] & WW_TF_IDLE))
+		if (f->interrupt.kind[i] == WW_IK_SOFT && f->interrupt.raised_ts_ns[i] >= 0) {
+			int64_t delay = start - f->interrupt.raised_ts_ns[i];
+			s->raised++;
+			s->delay += delay;
+			s->delay_max = WW_MAX(s->delay_max, delay);
+			ww_samples_push(delays, row, delay);
+		}
+		if (t >= f->thread.n || (f->thread.flags[t] & WW_TF_IDLE))
 			continue;
 		ww_share_add(victims, row, t, ns);
 	}
@@ -67,13 +89,14 @@ static void add(const struct ww_facts *f, const struct ww_query *q, struct ww_ro
 static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 	       struct ww_err *err)
 {
-	struct ww_samples samples = {0};
+	struct ww_samples samples = {0}, delays = {0};
 	struct ww_rows rows, victims;
 
 	ww_rows_init(&rows, sizeof(struct sum));
 	ww_rows_init(&victims, sizeof(struct ww_share));
-	add(f, q, &rows, &victims, &samples);
+	add(f, q, &rows, &victims, &samples, &delays);
 	ww_samples_seal(&samples);
+	ww_samples_seal(&delays);
 	const struct ww_share *most = ww_share_largest(mem, &victims, rows.n);
 	const uint32_t *order = ww_rows_order(mem, &rows, most_first);
 	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_irq, f, rows.n);
@@ -89,11 +112,88 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 		c[P99].i = ww_samples_part(&samples, order[i], 990);
 		c[MAX].i = s->max;
 		c[MAX_AT].i = s->max_at;
+		c[RAISED].i = s->raised;
+		c[DELAY_AVG].i = s->raised ? s->delay / s->raised : 0;
+		c[DELAY_P99].i = ww_samples_part(&delays, order[i], 990);
+		c[DELAY_MAX].i = s->delay_max;
 		c[SUFFERER].s = most[order[i]].ns ? ww_name_thread(mem, f, most[order[i]].thread) : "";
 		c[SUFFERER_NS].i = most[order[i]].ns;
 	}
 	ww_samples_release(&samples);
+	ww_samples_release(&delays);
 	ww_rows_release(&victims);
+	ww_rows_release(&rows);
+	return 0;
+}
+
+/* ---- by thread: what interrupts took from each ---- */
+
+enum { T_TID, T_PID, T_COMM, T_COUNT, T_TOTAL, T_HARD, T_SOFT, T_TIMER, T_OTHER, T_MAX, T_MAX_AT, T_MAX_NAME, T_NCOLUMNS };
+
+static const struct ww_column thread_columns[T_NCOLUMNS] = {
+	[T_TID] = {"tid", "tid", WW_T_INT, "who was interrupted; 0: an idle CPU was"},
+	[T_PID] = {"pid", "process", WW_T_INT, "process id; -1 unknown"},
+	[T_COMM] = {"comm", "name", WW_T_STR, "last name of the thread"},
+	[T_COUNT] = {"count", "times", WW_T_COUNT, "an interrupt within another one is no time of its own"},
+	[T_TOTAL] = {"total_ns", "taken", WW_T_DUR, "together"},
+	[T_HARD] = {"hard_ns", "hard", WW_T_DUR, "of that by devices"},
+	[T_SOFT] = {"soft_ns", "softirqs", WW_T_DUR, ""},
+	[T_TIMER] = {"timer_ns", "timers", WW_T_DUR, ""},
+	[T_OTHER] = {"other_ns", "others", WW_T_DUR, "inter-processor interrupts, NMIs"},
+	[T_MAX] = {"max_ns", "longest", WW_T_DUR, ""},
+	[T_MAX_AT] = {"max_ts_ns", "at", WW_T_TIME, "when the longest one began"},
+	[T_MAX_NAME] = {"max_name", "that was", WW_T_STR, "the longest one"},
+};
+
+struct victim {
+	uint32_t thread, count, longest;
+	int64_t ns, of[4], max;
+};
+
+static int most_taken(const void *a, const void *b)
+{
+	const struct victim *x = a, *y = b;
+
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+}
+
+static int run_threads(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+		       struct ww_err *err)
+{
+	struct ww_rows rows;
+
+	ww_rows_init(&rows, sizeof(struct victim));
+	for (uint32_t i = 0; i < f->interrupt.n; i++) {
+		uint32_t t = f->interrupt.thread[i];
+		if (t >= f->thread.n || f->interrupt.nesting[i] || !taken(f, q, i))
+			continue;
+		struct victim *v = ww_rows_get(&rows, t);
+		int64_t ns = f->interrupt.dur_ns[i];
+		v->thread = t;
+		v->ns += ns;
+		v->of[f->interrupt.kind[i] <= WW_IK_TIMER ? f->interrupt.kind[i] : 3] += ns;
+		if (!v->count++ || ns > v->max) {
+			v->max = ns;
+			v->longest = i;
+		}
+	}
+	const uint32_t *order = ww_rows_order(mem, &rows, most_taken);
+	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_irq_thread, f, rows.n);
+	for (uint32_t i = 0; i < rows.n; i++, c += T_NCOLUMNS) {
+		const struct victim *v = ww_rows_at(&rows, order[i]);
+		c[T_TID].i = f->thread.tid[v->thread];
+		c[T_PID].i = f->thread.pid[v->thread];
+		c[T_COMM].s = ww_name_comm(f, v->thread);
+		c[T_COUNT].i = v->count;
+		c[T_TOTAL].i = v->ns;
+		c[T_HARD].i = v->of[WW_IK_HARD];
+		c[T_SOFT].i = v->of[WW_IK_SOFT];
+		c[T_TIMER].i = v->of[WW_IK_TIMER];
+		c[T_OTHER].i = v->of[3];
+		c[T_MAX].i = v->max;
+		c[T_MAX_AT].i = f->interrupt.start_ts_ns[v->longest];
+		c[T_MAX_NAME].s = ww_facts_str(f, f->interrupt.name[v->longest]);
+	}
 	ww_rows_release(&rows);
 	return 0;
 }
@@ -101,4 +201,8 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 const struct ww_analysis ww_analysis_irq = {
 	.name = "irq", .summary = "interrupts, softirqs and timers: how often, how long, whom they interrupted",
 	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+};
+const struct ww_analysis ww_analysis_irq_thread = {
+	.name = "irq_thread", .summary = "what interrupts took from each thread",
+	.columns = thread_columns, .ncolumns = T_NCOLUMNS, .run = run_threads,
 };

@@ -1,10 +1,11 @@
 /* locks.c - waiting for locks: futexes of user space, locks in the kernel, file locks; by lock and waiter. */
 #include "analysis/names.h"
 #include "analysis/rows.h"
+#include "analysis/stacks.h"
 
 extern const struct ww_analysis ww_analysis_locks;
 
-enum { KIND, PID, OBJECT, WAITER, HOLDER, COUNT, TOTAL, AVG, P99, MAX, MAX_AT, NCOLUMNS };
+enum { KIND, PID, OBJECT, WAITER, HOLDER, COUNT, TOTAL, AVG, P99, MAX, MAX_AT, STACK, NCOLUMNS };
 
 static const struct ww_column columns[NCOLUMNS] = {
 	[KIND] = {"kind", "kind", WW_T_STR, "futex, lock (in the kernel), filelock"},
@@ -18,10 +19,12 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[P99] = {"p99_ns", "99 %", WW_T_DUR, ""},
 	[MAX] = {"max_ns", "longest", WW_T_DUR, ""},
 	[MAX_AT] = {"max_ts_ns", "at", WW_T_TIME, "when the longest one began"},
+	[STACK] = {"stack", "called from, innermost first", WW_T_TEXT,
+		   "the program's functions in the longest one; empty: not recorded (record --stacks)"},
 };
 
 struct sum {
-	uint32_t thread, file, count;
+	uint32_t thread, file, count, longest; /* longest: a state row */
 	uint8_t cause;
 	uint64_t object;
 	int64_t ns, max, max_at;
@@ -56,6 +59,7 @@ static void add(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, stru
 	if (f->state.dur_ns[i] > s->max || s->count == 1) {
 		s->max = f->state.dur_ns[i];
 		s->max_at = f->state.start_ts_ns[i];
+		s->longest = i;
 	}
 	ww_samples_push(samples, row, f->state.dur_ns[i]);
 	if (peer < f->thread.n)
@@ -74,6 +78,7 @@ static void put(struct ww_arena *mem, const struct ww_facts *f, const struct sum
 	c[AVG].i = s->ns / s->count;
 	c[MAX].i = s->max;
 	c[MAX_AT].i = s->max_at;
+	c[STACK].s = ww_stack_text(mem, f, ww_stack_of_wait(f, s->longest, false));
 }
 
 static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,

@@ -5,6 +5,7 @@
  */
 #include "analysis/names.h"
 #include "analysis/rows.h"
+#include "analysis/stacks.h"
 
 extern const struct ww_analysis ww_analysis_stacks;
 
@@ -50,7 +51,7 @@ static const char *frame_text(struct ww_arena *mem, const struct ww_facts *f, ui
 	return ww_arena_printf(mem, "%s+0x%" PRIx64, slash ? slash + 1 : path, f->stack_frame.offset[i]);
 }
 
-static const char *stack_text(struct ww_arena *mem, const struct ww_facts *f, uint32_t s)
+const char *ww_stack_text(struct ww_arena *mem, const struct ww_facts *f, uint32_t s)
 {
 	const char *text = "";
 	bool ours = s != WW_NONE && f->stack.kernel[s];
@@ -110,6 +111,25 @@ static uint32_t wait_after(const struct ww_facts *f, uint32_t thread, int64_t ts
 	return WW_NONE;
 }
 
+uint32_t ww_stack_of_wait(const struct ww_facts *f, uint32_t state, bool kernel)
+{
+	const int64_t at = f->state.start_ts_ns[state];
+	uint32_t low = 0, high = f->stack.n;
+
+	while (low < high) { /* the first one after the switch */
+		uint32_t mid = low + (high - low) / 2;
+		if (f->stack.ts_ns[mid] <= at)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	while (low-- > 0 && at - f->stack.ts_ns[low] < SWITCH_NS)
+		if (f->stack.thread[low] == f->state.thread[state] && !!f->stack.kernel[low] == kernel &&
+		    wait_after(f, f->stack.thread[low], f->stack.ts_ns[low]) == state)
+			return low;
+	return WW_NONE;
+}
+
 static void add_stack(struct found *x, const struct ww_query *q, uint32_t kernel, uint32_t user)
 {
 	const struct ww_facts *f = x->f;
@@ -123,8 +143,8 @@ static void add_stack(struct found *x, const struct ww_query *q, uint32_t kernel
 	if (ns <= 0 || ns < q->min_dur_ns)
 		return;
 	const char *call = ww_name_syscall_only(f, f->state.syscall[row]);
-	struct wait w = {.call = call ? call : "", .user = stack_text(x->mem, f, user),
-			 .kernel = stack_text(x->mem, f, kernel), .cause = (uint8_t)ww_state_cause(f, row), .count = 1,
+	struct wait w = {.call = call ? call : "", .user = ww_stack_text(x->mem, f, user),
+			 .kernel = ww_stack_text(x->mem, f, kernel), .cause = (uint8_t)ww_state_cause(f, row), .count = 1,
 			 .total = ns, .max = ns};
 	add(x, &w);
 }

@@ -68,7 +68,7 @@ void ww_cpu_push(struct ww_model *m, enum ww_irq_kind kind, int32_t vector, uint
 	if (c->depth == WW_MAX_NEST) /* only damaged input nests this deep */
 		c->depth = 0;
 	c->frame[c->depth++] = (struct ww_frame){.kind = (uint8_t)kind, .vector = vector, .name = name,
-						 .start = m->now, .timer = WW_NONE, .sender = WW_NONE};
+						 .start = m->now, .raised = -1, .timer = WW_NONE, .sender = WW_NONE};
 	if (c->depth == 1)
 		update_current(m);
 }
@@ -76,7 +76,7 @@ void ww_cpu_push(struct ww_model *m, enum ww_irq_kind kind, int32_t vector, uint
 static void emit_interrupt(struct ww_model *m, const struct ww_frame *fr, uint8_t nesting)
 {
 	struct ww_interrupt r = {.cpu = m->cpu_nr, .kind = fr->kind, .vector = fr->vector, .name = fr->name,
-				 .start_ts_ns = fr->start, .dur_ns = m->now - fr->start,
+				 .start_ts_ns = fr->start, .dur_ns = m->now - fr->start, .raised_ts_ns = fr->raised,
 				 .nesting = nesting, .thread = m->cpu->cur};
 
 	ww_interrupt_push(m->f, &r);
@@ -166,6 +166,7 @@ static void forget_cpu(struct ww_model *m, struct ww_cpu *c, int64_t from)
 	c->depth = 0;
 	c->loose = c->trigger = (struct ww_done){0};
 	c->signal_tid = -1;
+	memset(c->raised, 0, sizeof(c->raised));
 	c->known_from = m->now;
 	c->gap_from = from;
 }
@@ -224,6 +225,19 @@ void ww_on_soft_entry(struct ww_model *m, const struct ww_event *ev)
 	int32_t vec = (int32_t)ww_v_int(ev, 0, -1);
 
 	ww_cpu_push(m, WW_IK_SOFT, vec, ww_cpu_soft_name(m, vec));
+	if (vec >= 0 && vec < WW_SOFT_VECTORS && m->cpu->raised[vec]) {
+		m->cpu->frame[m->cpu->depth - 1].raised = m->cpu->raised[vec] - 1;
+		m->cpu->raised[vec] = 0;
+	}
+}
+
+/* Asked for twice before it comes: it has waited since the first time. */
+void ww_on_soft_raise(struct ww_model *m, const struct ww_event *ev)
+{
+	int32_t vec = (int32_t)ww_v_int(ev, 0, -1);
+
+	if (vec >= 0 && vec < WW_SOFT_VECTORS && !m->cpu->raised[vec])
+		m->cpu->raised[vec] = m->now + 1;
 }
 
 void ww_on_soft_exit(struct ww_model *m, const struct ww_event *ev)

@@ -14,6 +14,7 @@ static const ww_handler handlers[WW_K_N] = {
 	[WW_K_EXEC] = ww_on_exec, [WW_K_EXIT] = ww_on_exit, [WW_K_RENAME] = ww_on_rename,
 	[WW_K_IRQ_ENTRY] = ww_on_irq_entry, [WW_K_IRQ_EXIT] = ww_on_irq_exit,
 	[WW_K_SOFT_ENTRY] = ww_on_soft_entry, [WW_K_SOFT_EXIT] = ww_on_soft_exit,
+	[WW_K_SOFT_RAISE] = ww_on_soft_raise,
 	[WW_K_VECTOR_ENTRY] = ww_on_vector_entry, [WW_K_VECTOR_EXIT] = ww_on_vector_exit,
 	[WW_K_HRT_START] = ww_on_hrt_start, [WW_K_HRT_CANCEL] = ww_on_hrt_cancel,
 	[WW_K_HRT_EXPIRE] = ww_on_hrt_expire, [WW_K_HRT_DONE] = ww_on_timer_done,

@@ -26,6 +26,7 @@
 #define WW_KNOWN_CALLS 512
 #define WW_MAX_CPUS   4096
 #define WW_MAX_NEST   8
+#define WW_SOFT_VECTORS 10 /* the kernel's NR_SOFTIRQS */
 #define WW_MAX_FD     65536
 #define WW_MAX_TID    (1 << 22) /* the kernel's PID_MAX_LIMIT */
 
@@ -39,7 +40,7 @@ struct ww_frame {
 	uint8_t kind; /* enum ww_irq_kind */
 	int32_t vector;
 	uint32_t name;
-	int64_t start;
+	int64_t start, raised; /* raised: kind SOFT, -1 not seen */
 	struct ww_done done;
 	uint32_t timer; /* kind TIMER: timer row */
 	uint32_t sender; /* kind IPI: thread that asked for it; WW_NONE */
@@ -73,6 +74,7 @@ struct ww_cpu {
 	int64_t known_from;     /* first event, or end of the last gap */
 	int64_t gap_from;       /* begin of that gap, or known_from */
 	struct ww_armed expiring; /* taken off its queue just now: a timer that fires is, before it does */
+	int64_t raised[WW_SOFT_VECTORS]; /* softirqs that were asked for and did not come yet: time + 1; 0 none */
 	uint32_t ipi_by;        /* thread that sent an interrupt to this CPU, until it comes */
 	int32_t signal_tid;     /* signal just generated for it in this context; -1 none */
 };
@@ -301,7 +303,7 @@ int ww_model_finish(struct ww_model *m, struct ww_err *err);
 #define WW_HANDLER(name) void ww_on_##name(struct ww_model *m, const struct ww_event *ev)
 WW_HANDLER(switch); WW_HANDLER(waking); WW_HANDLER(wakeup); WW_HANDLER(wakeup_new);
 WW_HANDLER(migrate); WW_HANDLER(fork); WW_HANDLER(exec); WW_HANDLER(exit); WW_HANDLER(rename);
-WW_HANDLER(irq_entry); WW_HANDLER(irq_exit); WW_HANDLER(soft_entry); WW_HANDLER(soft_exit);
+WW_HANDLER(irq_entry); WW_HANDLER(irq_exit); WW_HANDLER(soft_entry); WW_HANDLER(soft_exit); WW_HANDLER(soft_raise);
 WW_HANDLER(vector_entry); WW_HANDLER(vector_exit);
 WW_HANDLER(hrt_start); WW_HANDLER(hrt_cancel); WW_HANDLER(hrt_expire); WW_HANDLER(timer_done);
 WW_HANDLER(tmr_start); WW_HANDLER(tmr_expire);

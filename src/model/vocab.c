@@ -41,6 +41,8 @@ static const struct ww_vocab_row rows[] = {
 	{WW_K_IRQ_EXIT, "irq_handler_exit", "irq"},
 	{WW_K_SOFT_ENTRY, "irq_softirq_entry", "vec"},
 	{WW_K_SOFT_ENTRY, "softirq_entry", "vec"},
+	{WW_K_SOFT_RAISE, "irq_softirq_raise", "vec"},
+	{WW_K_SOFT_RAISE, "softirq_raise", "vec"},
 	{WW_K_SOFT_EXIT, "irq_softirq_exit", "vec"},
 	{WW_K_SOFT_EXIT, "softirq_exit", "vec"},
 	{WW_K_VECTOR_ENTRY, "local_timer_entry", "vector"},

@@ -266,6 +266,7 @@ for p in pids:
     os.waitpid(p, 0)
 print(*pids)
 ''')
+sched_trace = trace
 pids = [int(x) for x in out.split()]
 sched = {r['tid']: r for r in rows(trace, 'sched')}
 for p in pids:
@@ -300,6 +301,43 @@ waiter, holder = out.split()
 mine = [r for r in rows(trace, 'locks') if '(%s)' % waiter in r['waiter'] and r['kind'] == 'futex']
 check(mine and 30e6 < mine[0]['total_ns'] < 80e6 and '(%s)' % holder in mine[0]['holder'],
       'locks: the waiter, for how long, and who held it', mine)
+
+soft = [r for r in irq if r['kind'] == 'softirq']
+check(soft and sum(r['raised'] for r in soft) >= 0.95 * sum(r['count'] for r in soft) and
+      all(r['raised'] <= r['count'] and 0 <= r['delay_avg_ns'] <= r['delay_max_ns'] and r['delay_p99_ns'] <= r['delay_max_ns']
+          for r in soft), 'irq: of nearly all softirqs it is known when they were raised', soft)
+check(all(r['raised'] == 0 for r in irq if r['kind'] != 'softirq'), 'irq: of nothing else')
+victims = rows(sched_trace, 'irq', '--by=thread')
+outer = sum(r['total_ns'] for r in irq)
+check(victims and all(r['total_ns'] == r['hard_ns'] + r['soft_ns'] + r['timer_ns'] + r['other_ns'] and
+                      r['max_ns'] <= r['total_ns'] for r in victims) and sum(r['total_ns'] for r in victims) <= outer,
+      'irq: what it took from threads sums, and is not more than it took', (victims[:3], outer))
+
+# ---- locks: where the program waited ----
+program = os.path.join(TMP, 'lock')
+open(program + '.c', 'w').write(r"""
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static void *hold(void *p) { pthread_mutex_lock(&m); write(*(int *)p, "x", 1); usleep(40000); pthread_mutex_unlock(&m); return NULL; }
+__attribute__((noinline)) void waits_here(void) { pthread_mutex_lock(&m); pthread_mutex_unlock(&m); __asm__ volatile(""); }
+int main(void)
+{
+	pthread_t t;
+	int fd[2];
+	char c;
+	pipe(fd);
+	pthread_create(&t, NULL, hold, &fd[1]);
+	read(fd[0], &c, 1);
+	waits_here();
+	pthread_join(t, NULL);
+	return 0;
+}
+""")
+subprocess.run(['gcc', '-O1', '-w', '-fno-omit-frame-pointer', '-o', program, program + '.c', '-pthread'], check=True)
+trace, out = record('stacks', [program], '--stacks')
+mine = [r for r in rows(trace, 'locks') if r['waiter'].startswith('lock (')]
+check(mine and 'waits_here < main' in mine[0]['stack'], 'locks: with --stacks, where the program waited', mine)
 
 subprocess.run(['rm', '-rf', TMP])
 sys.exit(tap.end())
