@@ -9,7 +9,7 @@ echo "== nothing, names all the same"
 $W "SELECT tid, name FROM thread WHERE tid = -5"
 echo "== csv"
 $W --csv "SELECT 1 AS a, 'x,\"y\"' AS b, NULL AS c, '' AS d, 0.5 AS e, x'00ff' AS f, 'two
-lines' AS g"
+lines' AS g" | tr -d "\r"
 echo "== json"
 $W --json "SELECT id, id, name, NULL AS none, 0.5 AS half FROM thread LIMIT 2" | /usr/bin/python3 -c '
 import json, os, sys, jsonschema
