@@ -16,7 +16,8 @@ void ww_on_fault(struct ww_model *m, const struct ww_event *ev)
 		return;
 	if (t->in_syscall) /* user space faults: the call's return was lost, or is not recorded */
 		ww_syscall_forget(t);
-	ww_thr_known_mode(m, t, WW_MODE_USER);
+	if (t->full_syscalls) /* else calls may have come before it that nobody tells of */
+		ww_thr_known_mode(m, t, WW_MODE_USER);
 	r.thread = t->index;
 	r.file = ww_vma_file(m, t, r.address, &r.offset);
 	t->fault_row = ww_fault_push(m->f, &r);
@@ -41,7 +42,7 @@ void ww_on_own_fault_end(struct ww_model *m, const struct ww_event *ev)
 	if (t->wait_row != WW_NONE && f->state.fault[t->wait_row] == row)
 		f->state.file[t->wait_row] = file;
 	t->wait_row = t->fault_row = WW_NONE;
-	t->mode = WW_MODE_USER;
+	t->mode = t->full_syscalls ? WW_MODE_USER : WW_MODE_UNKNOWN;
 	if (t->cpu >= 0)
 		ww_thr_running(m, t, m->now);
 }
