@@ -34,6 +34,7 @@ enum ww_waker {
 };
 enum ww_certainty { WW_SURE, WW_UNCERTAIN };
 enum ww_run_end { WW_RE_UNKNOWN, WW_RE_PREEMPTED, WW_RE_BLOCKED, WW_RE_EXITED, WW_RE_TRACE_END, WW_RE_N };
+#define WW_RUN_STATE_SEEN 0x8000u /* of run.end_state: below it are prev_state's bits: S 1, D 2, T 4, t 8, X 16, Z 32, P 64, I 128, + 256 */
 enum ww_irq_kind { WW_IK_HARD, WW_IK_SOFT, WW_IK_TIMER, WW_IK_NMI, WW_IK_IPI, WW_IK_N };
 enum ww_context { WW_CX_THREAD, WW_CX_SOFTIRQ, WW_CX_IRQ, WW_CX_NMI, WW_CX_UNKNOWN, WW_CX_N };
 enum ww_file_kind {

@@ -19,10 +19,10 @@ static struct ww_thr *thread_of(struct ww_model *m, int64_t tid)
 	return ww_thr_get(m, tid);
 }
 
-static void end_run(struct ww_model *m, struct ww_thr *t, enum ww_run_end why, uint32_t next)
+static void end_run(struct ww_model *m, struct ww_thr *t, enum ww_run_end why, uint16_t state, uint32_t next)
 {
 	struct ww_run r = {.cpu = m->cpu_nr, .thread = t->index, .start_ts_ns = m->cpu->run_start,
-			   .dur_ns = m->now - m->cpu->run_start, .end_reason = (uint8_t)why,
+			   .dur_ns = m->now - m->cpu->run_start, .end_reason = (uint8_t)why, .end_state = state,
 			   .prio = m->cpu->run_prio, .next = next};
 
 	if (r.dur_ns > 0)
@@ -65,7 +65,7 @@ static void resync(struct ww_model *m, struct ww_thr *prev)
 
 	if (old) { /* two switches contradict each other: events are missing */
 		disown(m, old);
-		end_run(m, old, WW_RE_UNKNOWN, prev->index);
+		end_run(m, old, WW_RE_UNKNOWN, 0, prev->index);
 		old->cpu = -1;
 		ww_thr_state(m, old, m->now, WW_ST_UNKNOWN);
 		c->known_from = c->gap_from = m->now;
@@ -125,7 +125,8 @@ static void leave_cpu(struct ww_model *m, struct ww_thr *t, struct ww_thr *next,
 	bool runnable = !(bits & ST_BITS) || (bits & ST_PREEMPTED);
 	bool dead = !runnable && (bits & ST_DEAD);
 
-	end_run(m, t, runnable ? WW_RE_PREEMPTED : dead ? WW_RE_EXITED : WW_RE_BLOCKED, next->index);
+	end_run(m, t, runnable ? WW_RE_PREEMPTED : dead ? WW_RE_EXITED : WW_RE_BLOCKED,
+		(uint16_t)(WW_RUN_STATE_SEEN | (bits & ST_BITS) | (bits & ST_PREEMPTED ? 0x100 : 0)), next->index);
 	t->cpu = -1;
 	if (t->idle)
 		return;
@@ -175,7 +176,7 @@ void ww_switch_unseen(struct ww_model *m, struct ww_thr *t)
 {
 	struct ww_thr *idle = ww_thr_current(m);
 
-	end_run(m, idle, WW_RE_UNKNOWN, t->index);
+	end_run(m, idle, WW_RE_UNKNOWN, 0, t->index);
 	idle->cpu = -1;
 	enter_cpu(m, t, -1);
 }

@@ -174,10 +174,30 @@ static void packet_dst(struct ww_sql *q, uint32_t host, uint32_t row, sqlite3_co
 	address(ctx, p->family[row], p->daddr_hi[row], p->daddr_lo[row]);
 }
 
+/* prev_state as Perfetto writes it: S, D, R+ ... */
+static void run_end_state(struct ww_sql *q, uint32_t host, uint32_t row, sqlite3_context *ctx)
+{
+	static const char letters[] = "SDTtXZPI";
+	const uint16_t state = q->host[host].f->run.end_state[row];
+	char buf[16], *p = buf;
+
+	if (!(state & WW_RUN_STATE_SEEN))
+		return;
+	for (unsigned i = 0; i < 8; i++)
+		if (state >> i & 1)
+			*p++ = letters[i];
+	if (p == buf)
+		p = stpcpy(p, state & 0x100 ? "R+" : "R");
+	sqlite3_result_text(ctx, buf, (int)(p - buf), SQLITE_TRANSIENT);
+}
+
+/* One with the name of a fact's column is in its place. */
 static const struct {
 	const char *fact, *name, *unit, *doc;
 	ww_sql_extra_fn fn;
 } extras[] = {
+	{"run", "end_state", "", "the kernel's state of the thread when it left the CPU: R, R+ (preempted), S, D, T, t, X, Z, P, I; "
+				 "NULL not known", run_end_state},
 	{"thread", "is_main_thread", "0 or 1", "NULL: its process is not known", is_main_thread},
 	{"thread", "is_idle", "0 or 1", "", is_idle},
 	{"thread", "is_kernel", "0 or 1", "a thread of the kernel", is_kernel},
@@ -349,6 +369,14 @@ static void name_table(struct ww_sql_table *t)
 	snprintf(t->name, sizeof(t->name), ww_analysis_find(name) ? "fact_%s" : "%s", name);
 }
 
+static bool is_replaced(const struct ww_fact_desc *f, const struct ww_column_desc *d)
+{
+	for (size_t i = 0; i < WW_ARRAY_SIZE(extras); i++)
+		if (is_named(f, extras[i].fact) && !strcmp(extras[i].name, d->name))
+			return true;
+	return false;
+}
+
 static void make_table(struct ww_sql *q, struct ww_sql_table *t, uint32_t number)
 {
 	const struct ww_fact_desc *f = &ww_fact_descs[number];
@@ -360,6 +388,8 @@ static void make_table(struct ww_sql *q, struct ww_sql_table *t, uint32_t number
 		add(t, is_named(f, "thread") ? "utid" : "upid", WW_SQ_ID, "", "the same");
 	for (uint32_t i = 0; i < f->ncols; i++) {
 		const struct ww_column_desc *d = &f->cols[i];
+		if (is_replaced(f, d))
+			continue;
 		struct ww_sql_column *c = add(t, "", WW_SQ_INT, d->unit, d->doc);
 		c->size = (uint8_t)d->size;
 		c->is_signed = d->is_signed;

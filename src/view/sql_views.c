@@ -7,17 +7,17 @@
 
 const struct ww_sql_view ww_sql_views[] = {
 	/* Perfetto's other name for it, sched, is an analysis here. */
-	{"sched_slice", "runs of threads on CPUs, as Perfetto's; end_state R+ preempted, X exited, S blocked (whether "
-			"interruptible is not kept)",
-	 "SELECT id, ts, dur, cpu, utid, CASE end_reason WHEN 'preempted' THEN 'R+' WHEN 'exited' THEN 'X' "
-	 "WHEN 'blocked' THEN 'S' END AS end_state, priority, ucpu(machine_id, cpu) AS ucpu, ts + dur AS ts_end, "
+	{"sched_slice", "runs of threads on CPUs, as Perfetto's",
+	 "SELECT id, ts, dur, cpu, utid, end_state, priority, ucpu(machine_id, cpu) AS ucpu, ts + dur AS ts_end, "
 	 "machine_id FROM run"},
-	{"thread_state", "states of threads, as Perfetto's `thread_state`: Running (one row a run on a CPU), R, R+, T, "
-			 "S (blocked, whether interruptible is not kept). Unknown states are left out. The table state says more",
+	{"thread_state", "states of threads, as Perfetto's: Running (one row a run on a CPU), R, R+; of a blocked or stopped thread "
+			 "the state with which it left its CPU (S, D, T ...; NULL: not seen). Unknown states are left out. The table "
+			 "state says more",
 	 "SELECT 2 * id + 1 AS id, ts, dur, cpu, utid, 'Running' AS state, NULL AS io_wait, NULL AS blocked_function, "
 	 "NULL AS waker_utid, NULL AS waker_id, NULL AS irq_context, ucpu(machine_id, cpu) AS ucpu, machine_id FROM run "
-	 "UNION ALL SELECT 2 * id, ts, dur, cpu, utid, CASE state WHEN 'preempted' THEN 'R+' WHEN 'blocked' THEN 'S' "
-	 "WHEN 'stopped' THEN 'T' ELSE 'R' END, NULL, NULL, "
+	 "UNION ALL SELECT 2 * id, ts, dur, cpu, utid, CASE WHEN state = 'preempted' THEN 'R+' "
+	 "WHEN state IN ('blocked', 'stopped') THEN (SELECT end_state FROM run r WHERE r.utid = state.utid AND r.ts < state.ts "
+	 "ORDER BY r.ts DESC LIMIT 1) ELSE 'R' END, NULL, NULL, "
 	 "CASE state WHEN 'runqueue' THEN (SELECT waker_utid FROM wakeup w WHERE w.id = wakeup_id) END, NULL, "
 	 "CASE state WHEN 'runqueue' THEN (SELECT kind NOT IN ('thread', 'unknown') FROM wakeup w WHERE w.id = wakeup_id) END, "
 	 "ucpu(machine_id, cpu), machine_id FROM state "

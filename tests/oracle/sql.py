@@ -105,8 +105,13 @@ def events_of(trace):
             yield e
 
 
+def state_letters(bits):
+    """As in include/trace/events/sched.h: what sched_switch prints."""
+    return ''.join(c for i, c in enumerate('SDTtXZPI') if bits >> i & 1) or ('R+' if bits & 0x100 else 'R')
+
+
 def recomputed(trace):
-    """Runs (cpu, ts, dur, tid), wakings (ts, cpu, tid of the woken), calls (ts, name, tid)."""
+    """Runs (cpu, ts, dur, tid, state when it left), wakings (ts, cpu, tid of the woken), calls (ts, name, tid)."""
     last, runs, wakings, calls = {}, [], [], []
     for e in events_of(trace):
         name, f, t = e['name'], e.get('fields', {}), e['time_ns']
@@ -114,7 +119,7 @@ def recomputed(trace):
             if e['cpu'] in last:
                 begin, tid = last[e['cpu']]
                 if t > begin and tid == f['prev_tid']:
-                    runs.append((e['cpu'], begin, t - begin, tid))
+                    runs.append((e['cpu'], begin, t - begin, tid, state_letters(f['prev_state'])))
             last[e['cpu']] = (t, f['next_tid'])
         elif name == 'sched_waking':
             wakings.append((t, e['cpu'], f['tid']))
@@ -133,8 +138,14 @@ def contains(what, want, got):
 
 def facts(trace):
     runs, wakings, calls = recomputed(trace)
-    got = sql([trace], 'SELECT cpu, ts, dur, tid FROM run JOIN thread USING (utid)')
-    contains('run', runs, [(r['cpu'], r['ts'], r['dur'], r['tid']) for r in got])
+    got = sql([trace], 'SELECT cpu, ts, dur, tid, end_state FROM run JOIN thread USING (utid)')
+    contains('run', runs, [(r['cpu'], r['ts'], r['dur'], r['tid'], r['end_state']) for r in got])
+    # A thread is in the state in which it left, from then until it is woken: no other order of rows says so.
+    left = {(b + d, tid): state for _, b, d, tid, state in runs if state not in ('R', 'R+')}
+    rows_ = [r for r in sql([trace], "SELECT ts, tid, state FROM thread_state JOIN thread USING (utid) WHERE state <> 'Running' "
+                                     "AND state NOT LIKE 'R%'") if (r['ts'], r['tid']) in left]
+    wrong = [r for r in rows_ if left[r['ts'], r['tid']] != r['state']]
+    ok(len(rows_) > 20 and not wrong, 'thread_state: %d waits in the state of the switch' % len(rows_), wrong[:3])
     ok(len(got) <= len(runs) + 2 * len({r[0] for r in runs}), 'and what is more, are the first and last of a CPU',
        '%d rows of %d' % (len(got), len(runs)))
     got = sql([trace], 'SELECT w.ts, cpu, tid FROM wakeup w JOIN thread t ON t.utid = wakee_utid')
