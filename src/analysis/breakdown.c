@@ -44,7 +44,7 @@ static struct key key_of(const struct ww_facts *f, uint32_t i)
 	k.cause = ww_state_cause(f, i);
 	if (has_call(state) && call < f->syscall.n)
 		k.syscall_name = f->syscall.name[call];
-	k.other = f->state.other[i];
+	k.other = state == WW_ST_PREEMPTED || state == WW_ST_RUNQUEUE ? ww_ready_behind(f, i) : f->state.other[i];
 	k.peer = WW_NONE;
 	k.dev = WW_NONE;
 	k.file = WW_NONE;
@@ -112,34 +112,6 @@ static void group_add(struct group *g, int64_t ns, bool uncertain)
 	g->max_ns = WW_MAX(g->max_ns, ns);
 	g->uncertain_ns += uncertain ? ns : 0;
 	g->count++;
-}
-
-/* A time of waiting for a CPU belongs to those who had it meanwhile, each for his part. */
-static void add_ready(const struct ww_facts *f, struct groups *groups, uint32_t row, struct key k,
-		      int64_t start, int64_t end)
-{
-	bool unsure = f->state.certainty[row] != WW_SURE;
-	int32_t cpu = ww_ready_cpu(f, row);
-	uint32_t first = 0, n = 0;
-
-	if (cpu >= 0 && (uint32_t)cpu < f->host.ncpus)
-		ww_facts_runs(f, (uint32_t)cpu, start, end, &first, &n);
-	for (uint32_t i = first; i < first + n && start < end; i++) {
-		uint32_t r = f->run_of_cpu[i];
-		int64_t a = WW_MAX(f->run.start_ts_ns[r], start);
-		int64_t b = WW_MIN(f->run.start_ts_ns[r] + f->run.dur_ns[r], end);
-		if (b <= a)
-			continue;
-		if (a > start)
-			group_add(group_get(groups, &k, row), a - start, unsure);
-		struct key whose = k;
-		if (f->run.thread[r] != f->state.thread[row])
-			whose.other = f->run.thread[r];
-		group_add(group_get(groups, &whose, row), b - a, unsure);
-		start = b;
-	}
-	if (start < end)
-		group_add(group_get(groups, &k, row), end - start, unsure);
 }
 
 static void add_uncovered(struct groups *groups, int64_t ns)
@@ -298,10 +270,7 @@ void ww_breakdown_make(struct ww_arena *mem, const struct ww_facts *f, uint32_t 
 		add_uncovered(&groups, start - at);
 		ret->by_state_ns[WW_ST_UNKNOWN] += start - at;
 		struct key k = key_of(f, i);
-		if (k.state == WW_ST_PREEMPTED || k.state == WW_ST_RUNQUEUE)
-			add_ready(f, &groups, i, k, start, end);
-		else
-			group_add(group_get(&groups, &k, i), end - start, f->state.certainty[i] != WW_SURE);
+		group_add(group_get(&groups, &k, i), end - start, f->state.certainty[i] != WW_SURE);
 		ret->by_state_ns[f->state.state[i] < WW_ST_N ? f->state.state[i] : WW_ST_UNKNOWN] += end - start;
 		at = end;
 	}

@@ -156,7 +156,7 @@ static const char *who_had_cpu(struct findings *s, const char *detail)
 	return *detail ? "nobody (it was idle: the time that waking up takes)" : NULL;
 }
 
-/* "; cc1 had it for 54 %, meson for 21 %". */
+/* "; behind cc1 for 54 % of that, behind meson for 21 %": each wait is laid to one. */
 static const char *others_had_cpu(struct findings *s, const struct ww_breakdown_row *rows, uint32_t nrows, int64_t sum)
 {
 	struct had_cpu *had = WW_ARENA_ARRAY(s->mem, struct had_cpu, nrows + 1);
@@ -179,8 +179,8 @@ static const char *others_had_cpu(struct findings *s, const struct ww_breakdown_
 	if (n)
 		qsort(had, n, sizeof(*had), most_cpu_first);
 	for (uint32_t i = 0; i < n && i < 3 && had[i].ns * 10 >= sum; i++)
-		text = ww_arena_printf(s->mem, "%s%s%s%s for %.0f %%", text, i ? ", " : "; ", had[i].who,
-				       i ? "" : " had it", 100.0 * (double)had[i].ns / (double)sum);
+		text = ww_arena_printf(s->mem, "%s%sbehind %s for %.0f %%%s", text, i ? ", " : "; ", had[i].who,
+				       100.0 * (double)had[i].ns / (double)sum, i ? "" : " of that");
 	return text;
 }
 

@@ -150,26 +150,60 @@ int32_t ww_ready_cpu(const struct ww_facts *f, uint32_t state)
 	return f->state.cpu[state];
 }
 
-uint32_t ww_ready_behind(const struct ww_facts *f, uint32_t state, int64_t from_ts_ns, int64_t to_ts_ns)
-{
-	int32_t cpu = ww_ready_cpu(f, state);
-	uint32_t first, n, best = f->state.other[state];
-	int64_t best_ns = 0;
+struct had {
+	uint32_t thread;
+	int64_t ns;
+};
 
-	if (cpu < 0 || (uint32_t)cpu >= f->host.ncpus)
-		return best;
-	/* Few run in one such interval; who comes back again and again is found by his longest run. */
-	ww_facts_runs(f, (uint32_t)cpu, from_ts_ns, to_ts_ns, &first, &n);
+static int by_thread(const void *a, const void *b)
+{
+	const struct had *x = a, *y = b;
+
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+/* Sums up per thread what stands in had[0..n), sorted; who has most, of equal ones the lower number. */
+static struct had most_of_all(struct had *had, uint32_t n)
+{
+	struct had most = {WW_NONE, 0};
+
+	qsort(had, n, sizeof(*had), by_thread);
+	for (uint32_t i = 0, k; i < n; i = k) {
+		struct had sum = had[i];
+		for (k = i + 1; k < n && had[k].thread == sum.thread; k++)
+			sum.ns += had[k].ns;
+		if (sum.ns > most.ns)
+			most = sum;
+	}
+	return most;
+}
+
+uint32_t ww_ready_behind(const struct ww_facts *f, uint32_t state)
+{
+	const int64_t from = f->state.start_ts_ns[state], to = from + f->state.dur_ns[state];
+	int32_t cpu = ww_ready_cpu(f, state);
+	struct had few[16], *had = few;
+	uint32_t first = 0, n = 0, nhad = 0;
+	int64_t nobody_ns = to - from;
+
+	if (cpu >= 0 && (uint32_t)cpu < f->host.ncpus)
+		ww_facts_runs(f, (uint32_t)cpu, from, to, &first, &n);
+	if (!n)
+		return f->state.other[state];
+	if (n > WW_ARRAY_SIZE(few))
+		had = ww_xmalloc(sizeof(*had) * n);
 	for (uint32_t i = first; i < first + n; i++) {
 		uint32_t r = f->run_of_cpu[i];
-		int64_t ns = WW_MIN(f->run.start_ts_ns[r] + f->run.dur_ns[r], to_ts_ns) -
-			     WW_MAX(f->run.start_ts_ns[r], from_ts_ns);
-		if (ns > best_ns && f->run.thread[r] != f->state.thread[state]) {
-			best_ns = ns;
-			best = f->run.thread[r];
-		}
+		int64_t ns = WW_MIN(f->run.start_ts_ns[r] + f->run.dur_ns[r], to) - WW_MAX(f->run.start_ts_ns[r], from);
+		if (ns <= 0 || f->run.thread[r] == f->state.thread[state])
+			continue;
+		had[nhad++] = (struct had){f->run.thread[r], ns};
+		nobody_ns -= ns;
 	}
-	return best < f->thread.n && (f->thread.flags[best] & WW_TF_IDLE) ? WW_NONE : best;
+	struct had most = most_of_all(had, nhad);
+	if (had != few)
+		free(had);
+	return most.ns >= nobody_ns ? most.thread : WW_NONE;
 }
 
 const char *ww_name_ready(struct ww_arena *mem, const struct ww_facts *f, enum ww_thread_state s, uint32_t other)
@@ -305,8 +339,7 @@ const char *ww_name_state(struct ww_arena *mem, const struct ww_facts *f, uint32
 		return words;
 	case WW_ST_PREEMPTED:
 	case WW_ST_RUNQUEUE:
-		other = ww_name_ready(mem, f, s.state, ww_ready_behind(f, state, s.start_ts_ns,
-								       s.start_ts_ns + s.dur_ns));
+		other = ww_name_ready(mem, f, s.state, ww_ready_behind(f, state));
 		return *other ? other : words;
 	default:
 		return words;

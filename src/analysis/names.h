@@ -31,8 +31,9 @@ const char *ww_name_state(struct ww_arena *mem, const struct ww_facts *f, uint32
 enum ww_cause ww_state_cause(const struct ww_facts *f, uint32_t state);
 /* The CPU that a preempted or queued thread waited for: the one it then ran on; -1 unknown. */
 int32_t ww_ready_cpu(const struct ww_facts *f, uint32_t state);
-/* Who ran there longest in [from, to); WW_NONE: nobody, or the CPU was idle. */
-uint32_t ww_ready_behind(const struct ww_facts *f, uint32_t state, int64_t from_ts_ns, int64_t to_ts_ns);
+/* Whom the whole wait for that CPU is laid to, wherever it is told: the thread that had the CPU for most of it, all its
+ * runs together; an idle thread: the CPU was idle. WW_NONE: nobody is known for most of it. */
+uint32_t ww_ready_behind(const struct ww_facts *f, uint32_t state);
 /* "by X", "behind X", "" of such a state. */
 const char *ww_name_ready(struct ww_arena *mem, const struct ww_facts *f, enum ww_thread_state s, uint32_t other);
 /* The block request that ended the wait, by itself or through the worker that its end set to work; WW_NONE. */

@@ -141,29 +141,6 @@ static void lay_row(struct ww_walk *w, uint32_t row, int64_t to, uint32_t other)
 	s->other = other;
 }
 
-/* Waiting for a CPU: a piece for each one that had it meanwhile. */
-static void lay_ready(struct ww_walk *w, uint32_t row, int64_t lower)
-{
-	const struct ww_facts *f = ww_walk_facts(w, w->host);
-	int32_t cpu = ww_ready_cpu(f, row);
-	uint32_t first = 0, n = 0;
-
-	if (cpu >= 0 && (uint32_t)cpu < f->host.ncpus)
-		ww_facts_runs(f, (uint32_t)cpu, ww_set_local(w->set, w->host, lower),
-			      ww_set_local(w->set, w->host, w->t), &first, &n);
-	for (uint32_t i = first + n; i-- > first && w->t > lower;) {
-		uint32_t r = f->run_of_cpu[i];
-		int64_t a = ww_walk_time(w, w->host, f->run.start_ts_ns[r]);
-		int64_t b = ww_walk_time(w, w->host, f->run.start_ts_ns[r] + f->run.dur_ns[r]);
-
-		if (f->run.thread[r] == w->thread || a >= w->t)
-			continue;
-		lay_row(w, row, WW_MAX(b, lower), WW_NONE);
-		lay_row(w, row, WW_MAX(a, lower), f->run.thread[r]);
-	}
-	lay_row(w, row, lower, n ? WW_NONE : f->state.other[row]);
-}
-
 static void step(struct ww_walk *w)
 {
 	const struct ww_facts *f = ww_walk_facts(w, w->host);
@@ -190,7 +167,7 @@ static void step(struct ww_walk *w)
 		return;
 	case WW_ST_PREEMPTED:
 	case WW_ST_RUNQUEUE:
-		lay_ready(w, row, WW_MAX(start, ww_walk_bound(w)));
+		lay_row(w, row, start, ww_ready_behind(f, row));
 		break;
 	default:
 		lay_row(w, row, start, WW_NONE);

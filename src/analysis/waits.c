@@ -78,8 +78,10 @@ static const char *leaf_detail(struct blame *b, const struct ww_link *l)
 {
 	/* Without what differs from one time to the next, so that equal things add up. */
 	if (l->state == WW_ST_PREEMPTED || l->state == WW_ST_RUNQUEUE) { /* by name: the tids would be many */
-		uint32_t by = ww_ready_behind(b->f, l->row, l->start_ts_ns, l->start_ts_ns + l->dur_ns);
+		uint32_t by = ww_ready_behind(b->f, l->row);
 		const char *comm = ww_name_comm(b->f, by);
+		if (by < b->f->thread.n && (b->f->thread.flags[by] & WW_TF_IDLE))
+			return ww_name_ready(b->mem, b->f, l->state, by);
 		return *comm ? ww_arena_printf(b->mem, "%s %s", l->state == WW_ST_PREEMPTED ? "by" : "behind", comm) : "";
 	}
 	if (l->row != WW_NONE)

@@ -172,11 +172,24 @@ static const char *running_words(struct ww_text *t, const struct ww_path *p, con
 	return line;
 }
 
+/* Of the waits for a CPU that are one step: the longest one. */
+static const struct ww_segment *longest_ready(const struct ww_path *p, const struct step *k)
+{
+	const struct ww_segment *best = &p->segments[k->first];
+
+	for (const struct ww_segment *s = best; s < &p->segments[k->first] + k->n; s++)
+		if (ww_path_class_of(s) == WW_PC_READY && s->dur_ns > best->dur_ns)
+			best = s;
+	return best;
+}
+
 static const char *what_words(struct ww_text *t, const struct ww_path *p, const struct step *k, size_t room)
 {
 	const struct ww_segment *s = &p->segments[k->first];
-	const char *detail, *call, *kind = ww_segment_kind(s);
 
+	if (ww_path_class_of(s) == WW_PC_READY)
+		s = longest_ready(p, k);
+	const char *detail, *call, *kind = ww_segment_kind(s);
 	if (ww_path_class_of(s) == WW_PC_RUN)
 		return ww_arena_printf(&t->mem, "running: %s", running_words(t, p, k, room - 9));
 	detail = ww_segment_detail(&t->mem, p, s, true);

@@ -8,7 +8,7 @@
  */
 #include "../tap.h"
 
-#include "scene.h"
+#include "path_scene.h"
 
 static const struct ww_breakdown_row *row(const struct ww_thread_report *t, enum ww_thread_state s, enum ww_cause c)
 {
@@ -239,8 +239,53 @@ static void random_facts_hold(void)
 	is_i64(bad_cover, 0, "all chains cover their waits");
 }
 
+/* Preempted 10..50 while the CPU went round: y 10..20, x 20..32, y 32..42, z 42..50; then 60..64, all of it y's.
+ * x had it longest at a stretch, z last, y for most of the time. b waits for a meanwhile. */
+static void one_answer_about_whom(void)
+{
+	struct play p;
+	struct ww_report r;
+	struct ww_table t;
+	struct ww_query q = whole;
+
+	play_begin(&p);
+	uint32_t a = actor(&p, "a", 0, 70), b = actor(&p, "b", 0, 70), x = actor(&p, "x", 0, 70);
+	uint32_t y = actor(&p, "y", 0, 70), z = actor(&p, "z", 0, 70);
+	runs(&p, a, 10), is_in(&p, a, 50, WW_ST_PREEMPTED, x), runs(&p, a, 60), is_in(&p, a, 64, WW_ST_PREEMPTED, z), runs(&p, a, 70);
+	runs(&p, b, 5), waits(&p, b, 66, WW_CA_PIPE, WW_WK_THREAD, a, WW_NONE), runs(&p, b, 70);
+	on_cpu(&p, 0, a, 0, 10), on_cpu(&p, 0, y, 10, 20), on_cpu(&p, 0, x, 20, 32), on_cpu(&p, 0, y, 32, 42);
+	on_cpu(&p, 0, z, 42, 50), on_cpu(&p, 0, a, 50, 60), on_cpu(&p, 0, y, 60, 64), on_cpu(&p, 0, a, 64, 70);
+	play_end(&p);
+	for (int part = 0; part < 2; part++) { /* of a range too the wait is whose it is in whole */
+		q.tid = p.f.thread.tid[a];
+		q.from_ts_ns = part ? 45 : INT64_MIN;
+		is_i64(ww_report_make(&p.mem, &p.f, &q, &full, &r, NULL), 0, "a report");
+		check_breakdown(&r.main);
+		const struct ww_breakdown_row *w = row(&r.main, WW_ST_PREEMPTED, WW_CA_NONE);
+		is_str(w ? w->detail : NULL, "by y (103)", "preempted by who had the CPU for most of the time");
+		is_i64(w ? w->ns : -1, part ? 9 : 44, "the whole wait is laid to it");
+		is_i64(w ? w->count : 0, 2, "waits are counted, not who had the CPU in turn");
+		is_i64(w ? w->max_ns : -1, part ? 5 : 40, "and the longest is the longest wait");
+	}
+	q = whole;
+	is_i64(ww_analysis_find("sched")->run(&p.mem, &p.f, &q, &t, NULL), 0, "delays");
+	is_i64(t.cells[5].i, 2, "as many delays as the report has waits");
+	is_i64(t.cells[11].i, 40, "the longest as long");
+	is_str(path_of(&p, a), "a running-user 0..10, a preempted by y 10..50, a running-user 50..60, a preempted by y 60..64, "
+			       "a running-user 64..70", "the path lays them to the same");
+	q.tid = p.f.thread.tid[b];
+	is_i64(ww_report_make(&p.mem, &p.f, &q, &full, &r, NULL), 0, "a report of who waited for it");
+	is_str(r.main.waits[0].chain[1].detail, "by y (103)", "so does the tree");
+	bool blamed = false;
+	for (uint32_t i = 0; i < r.main.nblame; i++)
+		blamed |= r.main.blame[i].ns == 44 && !strcmp(r.main.blame[i].detail, "by y");
+	ok(blamed, "and what the wait comes down to");
+	play_release(&p);
+}
+
 int main(void)
 {
+	one_answer_about_whom();
 	report_of_reader();
 	ranges_and_choices();
 	cycles_end();
