@@ -1,32 +1,48 @@
-/* files.c - what was read, written and waited for, by file, pipe or socket.
+/* files.c - what was read, written and waited for, by file, pipe or socket; and by thread.
  *
  * Bytes and calls are those of the system calls on the file: what a call returned, so a read served from
  * the page cache counts like one from the disk. How much of the time was waiting, and how much of that for
- * the disk, is of the states within those calls.
+ * the disk, is of the states within those calls. Entries of directories are no bytes. By thread, calls that read or
+ * write count also where the trace does not tell on which file.
  */
 #include "analysis/names.h"
 #include "analysis/rows.h"
 
-extern const struct ww_analysis ww_analysis_files;
+extern const struct ww_analysis ww_analysis_files, ww_analysis_files_thread;
 
-enum { NAME, KIND, READ, READS, WRITTEN, WRITES, OTHER, TIME, BLOCKED, DISK, P50, P99, MAX, FAILED, USER, NCOLUMNS };
+/* What both tables have, behind the columns that say of what. */
+enum { READ, READS, WRITTEN, WRITES, OTHER, TIME, BLOCKED, DISK, P50, P99, MAX, FAILED, NSUMS };
 
-static const struct ww_column columns[NCOLUMNS] = {
+#define SUM_COLUMNS(at)                                                                            \
+	[(at) + READ] = {"read_bytes", "read", WW_T_BYTES, "returned by read-like calls"},         \
+	[(at) + READS] = {"reads", "reads", WW_T_COUNT, ""},                                       \
+	[(at) + WRITTEN] = {"written_bytes", "written", WW_T_BYTES, "returned by write-like calls"}, \
+	[(at) + WRITES] = {"writes", "writes", WW_T_COUNT, ""},                                    \
+	[(at) + OTHER] = {"other_calls", "other calls", WW_T_COUNT, "fsync, poll, fstat, ..."},    \
+	[(at) + TIME] = {"total_ns", "in calls", WW_T_DUR, "entry to exit, together"},             \
+	[(at) + BLOCKED] = {"blocked_ns", "blocked", WW_T_DUR, "of that"},                         \
+	[(at) + DISK] = {"disk_ns", "for the disk", WW_T_DUR, "of that"},                          \
+	[(at) + P50] = {"p50_ns", "median", WW_T_DUR, "of a call"},                                \
+	[(at) + P99] = {"p99_ns", "99 %", WW_T_DUR, ""},                                           \
+	[(at) + MAX] = {"max_ns", "longest", WW_T_DUR, ""},                                        \
+	[(at) + FAILED] = {"failed", "failed", WW_T_COUNT, "calls that returned an error"}
+
+enum { NAME, KIND, F_SUMS, USER = F_SUMS + NSUMS, F_NCOLUMNS };
+
+static const struct ww_column columns[F_NCOLUMNS] = {
 	[NAME] = {"file", "file", WW_T_STR, "path, or what it is"},
 	[KIND] = {"kind", "kind", WW_T_STR, ""},
-	[READ] = {"read_bytes", "read", WW_T_BYTES, "returned by read-like calls"},
-	[READS] = {"reads", "reads", WW_T_COUNT, ""},
-	[WRITTEN] = {"written_bytes", "written", WW_T_BYTES, "returned by write-like calls"},
-	[WRITES] = {"writes", "writes", WW_T_COUNT, ""},
-	[OTHER] = {"other_calls", "other calls", WW_T_COUNT, "fsync, poll, fstat, ..."},
-	[TIME] = {"total_ns", "in calls", WW_T_DUR, "entry to exit, together"},
-	[BLOCKED] = {"blocked_ns", "blocked", WW_T_DUR, "of that"},
-	[DISK] = {"disk_ns", "for the disk", WW_T_DUR, "of that"},
-	[P50] = {"p50_ns", "median", WW_T_DUR, "of a call"},
-	[P99] = {"p99_ns", "99 %", WW_T_DUR, ""},
-	[MAX] = {"max_ns", "longest", WW_T_DUR, ""},
-	[FAILED] = {"failed", "failed", WW_T_COUNT, "calls that returned an error"},
+	SUM_COLUMNS(F_SUMS),
 	[USER] = {"last_comm", "last used by", WW_T_STR, ""},
+};
+
+enum { TID, PID, COMM, T_SUMS, T_NCOLUMNS = T_SUMS + NSUMS };
+
+static const struct ww_column thread_columns[T_NCOLUMNS] = {
+	[TID] = {"tid", "tid", WW_T_INT, "thread id"},
+	[PID] = {"pid", "process", WW_T_INT, "process id; -1 unknown"},
+	[COMM] = {"comm", "name", WW_T_STR, "last name of the thread"},
+	SUM_COLUMNS(T_SUMS),
 };
 
 struct sum {
@@ -40,7 +56,7 @@ enum direction { OTHER_CALL, READ_CALL, WRITE_CALL };
 static enum direction direction_of(const char *name)
 {
 	static const char *const reads[] = {"read", "readv", "pread64", "preadv", "preadv2", "recvfrom", "recvmsg",
-					    "getdents64", "getdents", "recv"};
+					    "recv"};
 	static const char *const writes[] = {"write", "writev", "pwrite64", "pwritev", "pwritev2", "sendto", "sendmsg",
 					     "send"};
 
@@ -53,9 +69,23 @@ static enum direction direction_of(const char *name)
 	return OTHER_CALL;
 }
 
-static void add_call(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, struct ww_samples *samples)
+/* Whose sum a call is in: its file's or its thread's. */
+static uint32_t owner_of(const struct ww_facts *f, uint32_t call, bool by_thread)
 {
-	struct sum *s = ww_rows_get(rows, f->syscall.file[i]);
+	return by_thread ? f->syscall.thread[call] : f->syscall.file[call];
+}
+
+/* Of a thread also the calls that say by their name that they read or write. */
+static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i, bool by_thread)
+{
+	return ww_query_holds(q, f->syscall.start_ts_ns[i]) && ww_query_takes(f, q, f->syscall.thread[i]) &&
+	       (f->syscall.file[i] < f->file.n ||
+		(by_thread && direction_of(ww_facts_str(f, f->syscall.name[i])) != OTHER_CALL));
+}
+
+static void add_call(const struct ww_facts *f, uint32_t i, bool by_thread, struct ww_rows *rows, struct ww_samples *samples)
+{
+	struct sum *s = ww_rows_get(rows, owner_of(f, i, by_thread));
 	int64_t ret = f->syscall.known[i] & WW_SK_RET ? f->syscall.ret[i] : 0, ns = f->syscall.dur_ns[i];
 
 	s->file = f->syscall.file[i];
@@ -80,15 +110,15 @@ static void add_call(const struct ww_facts *f, uint32_t i, struct ww_rows *rows,
 	ww_samples_push(samples, ww_rows_index(rows, s), ns);
 }
 
-static void add_waits(const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows)
+static void add_waits(const struct ww_facts *f, const struct ww_query *q, bool by_thread, struct ww_rows *rows)
 {
 	for (uint32_t i = 0; i < f->state.n; i++) {
 		uint32_t sc = f->state.syscall[i];
-		if (f->state.state[i] != WW_ST_BLOCKED || sc >= f->syscall.n || f->syscall.file[sc] >= f->file.n ||
-		    !ww_query_holds(q, f->syscall.start_ts_ns[sc]) || !ww_query_takes(f, q, f->state.thread[i]))
+		if (f->state.state[i] != WW_ST_BLOCKED || sc >= f->syscall.n || !taken(f, q, sc, by_thread))
 			continue;
-		struct sum *s = ww_rows_get(rows, f->syscall.file[sc]);
+		struct sum *s = ww_rows_get(rows, owner_of(f, sc, by_thread));
 		s->file = f->syscall.file[sc];
+		s->thread = f->syscall.thread[sc];
 		s->blocked += f->state.dur_ns[i];
 		if (ww_state_cause(f, i) == WW_CA_DISK)
 			s->disk += f->state.dur_ns[i];
@@ -102,45 +132,71 @@ static int longest_first(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
 }
 
-static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
-	       struct ww_err *err)
+static void put_sums(const struct sum *s, const struct ww_samples *samples, uint32_t row, union ww_cell *c)
+{
+	c[READ].i = s->read;
+	c[READS].i = s->reads;
+	c[WRITTEN].i = s->written;
+	c[WRITES].i = s->writes;
+	c[OTHER].i = s->other;
+	c[TIME].i = s->ns;
+	c[BLOCKED].i = s->blocked;
+	c[DISK].i = s->disk;
+	c[P50].i = ww_samples_part(samples, row, 500);
+	c[P99].i = ww_samples_part(samples, row, 990);
+	c[MAX].i = s->max;
+	c[FAILED].i = s->failed;
+}
+
+static int make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+		const struct ww_analysis *a, bool by_thread)
 {
 	struct ww_samples samples = {0};
 	struct ww_rows rows;
 
 	ww_rows_init(&rows, sizeof(struct sum));
 	for (uint32_t i = 0; i < f->syscall.n; i++)
-		if (f->syscall.file[i] < f->file.n && ww_query_holds(q, f->syscall.start_ts_ns[i]) &&
-		    ww_query_takes(f, q, f->syscall.thread[i]))
-			add_call(f, i, &rows, &samples);
-	add_waits(f, q, &rows);
+		if (taken(f, q, i, by_thread))
+			add_call(f, i, by_thread, &rows, &samples);
+	add_waits(f, q, by_thread, &rows);
 	ww_samples_seal(&samples);
 	const uint32_t *order = ww_rows_order(mem, &rows, longest_first);
-	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_files, f, rows.n);
-	for (uint32_t i = 0; i < rows.n; i++, c += NCOLUMNS) {
+	union ww_cell *c = ww_table_init(mem, ret, a, f, rows.n);
+	for (uint32_t i = 0; i < rows.n; i++, c += a->ncolumns) {
 		const struct sum *s = ww_rows_at(&rows, order[i]);
-		c[NAME].s = ww_name_file(f, s->file);
-		c[KIND].s = ww_file_kind_name(f->file.kind[s->file]);
-		c[READ].i = s->read;
-		c[READS].i = s->reads;
-		c[WRITTEN].i = s->written;
-		c[WRITES].i = s->writes;
-		c[OTHER].i = s->other;
-		c[TIME].i = s->ns;
-		c[BLOCKED].i = s->blocked;
-		c[DISK].i = s->disk;
-		c[P50].i = ww_samples_part(&samples, order[i], 500);
-		c[P99].i = ww_samples_part(&samples, order[i], 990);
-		c[MAX].i = s->max;
-		c[FAILED].i = s->failed;
-		c[USER].s = ww_name_thread(mem, f, s->thread);
+		put_sums(s, &samples, order[i], c + (by_thread ? T_SUMS : F_SUMS));
+		if (by_thread) {
+			c[TID].i = f->thread.tid[s->thread];
+			c[PID].i = f->thread.pid[s->thread];
+			c[COMM].s = ww_name_comm(f, s->thread);
+		} else {
+			c[NAME].s = ww_name_file(f, s->file);
+			c[KIND].s = ww_file_kind_name(f->file.kind[s->file]);
+			c[USER].s = ww_name_thread(mem, f, s->thread);
+		}
 	}
 	ww_samples_release(&samples);
 	ww_rows_release(&rows);
 	return 0;
 }
 
+static int run_files(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+		     struct ww_err *err)
+{
+	return make(mem, f, q, ret, &ww_analysis_files, false);
+}
+
+static int run_threads(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+		       struct ww_err *err)
+{
+	return make(mem, f, q, ret, &ww_analysis_files_thread, true);
+}
+
 const struct ww_analysis ww_analysis_files = {
 	.name = "files", .summary = "what was read and written, by file: bytes, calls, time, waiting for the disk",
-	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+	.columns = columns, .ncolumns = F_NCOLUMNS, .run = run_files,
+};
+const struct ww_analysis ww_analysis_files_thread = {
+	.name = "files_thread", .summary = "what each thread read and wrote",
+	.columns = thread_columns, .ncolumns = T_NCOLUMNS, .run = run_threads,
 };

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """Traces made by LTTng's kernel tracer: what whywait and lttng-analyses say of every thread is the same.
 
-The oracles are lttng-cputop, -schedlog, -syscallstats and -irqstats (see lttng_oracle.py). Traces: below WW_TRACES,
-or the given ones."""
+The oracles are lttng-cputop, -schedlog, -syscallstats, -irqstats, -iousagetop and -iolatencystats (see
+lttng_oracle.py). Traces: below WW_TRACES, or the given ones."""
 import os, sys, tempfile
-from lttng_oracle import Tap, compare, installed, kernel_copy
+from lttng_oracle import Tap, compare, compare_io, installed, kernel_copy
 
 TRACES = ('single/trace/kernel', 'cluster3/db/trace/kernel', 'cluster3/web/trace/kernel', 'cluster3/client/trace/kernel')
 
@@ -21,7 +21,9 @@ def main():
     tap = Tap()
     with tempfile.TemporaryDirectory(dir='/var/tmp') as tmp:
         for t in traces:
-            compare(os.environ['WHYWAIT'], kernel_copy(t, tmp), tap.ok, os.path.relpath(t, root), known=None)
+            copy = kernel_copy(t, tmp)
+            compare(os.environ['WHYWAIT'], copy, tap.ok, os.path.relpath(t, root), known=None)
+            compare_io(os.environ['WHYWAIT'], copy, tap.ok, os.path.relpath(t, root))
     return tap.end()
 
 

@@ -2,7 +2,8 @@
 
 Its analyses are other people's reading of LTTng's kernel traces; compare() holds whywait's answers about
 one trace against theirs: CPU time and time from wakeup to running of every thread, system calls by name of
-every thread, hard interrupts by number. It knows no irq_softirq_* (LTTng 2.8 and later), so softirqs are
+every thread, hard interrupts by number; compare_io() bytes read and written by every thread, the times of reads,
+writes and syncs, the disks' requests. It knows no irq_softirq_* (LTTng 2.8 and later), so softirqs are
 not compared.
 
 The package dies on every state dump of LTTng 2.9 and later, because lttng_statedump_file_descriptor has no
@@ -10,6 +11,9 @@ The package dies on every state dump of LTTng 2.9 and later, because lttng_state
 
   lttng_oracle.py lttng-cputop-mi TRACE..."""
 import importlib.metadata, json, os, shutil, subprocess, sys, tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap
 
 ON_CPU = ('running', 'running-user', 'running-kernel', 'interrupted', 'stolen')
 SHARE = 0.01            # of the CPU time that may differ
@@ -182,20 +186,65 @@ def compare(whywait, trace, ok, name, known=(), but=()):
     return True
 
 
-class Tap:
-    n = failed = 0
+# lttnganalyses.linuxautomaton.sv.SyscallConsts
+CALLS = {'Read': ('read', 'recvmsg', 'recvfrom', 'readv', 'pread', 'pread64', 'preadv'),
+         'Write': ('write', 'sendmsg', 'sendto', 'writev', 'pwrite', 'pwrite64', 'pwritev'),
+         'Sync': ('sync', 'sync_file_range', 'fsync', 'fdatasync')}
 
-    def ok(self, good, name, why=''):
-        self.n += 1
-        self.failed += not good
-        print('%sok %d - %s' % ('' if good else 'not ', self.n, name))
-        for line in str(why).splitlines()[:8] if not good else []:
-            print('#   ' + line[:300])
-        sys.stdout.flush()
 
-    def end(self):
-        print('1..%d' % self.n)
-        return self.failed > 0 or not self.n
+def tables(results):
+    return {t['class'] if isinstance(t['class'], str) else t['class'].get('title'): t['data'] for t in results}
+
+
+def compare_bytes(ours, top, ok, name):
+    """A call that was entered before the trace, and returned within, has moved its bytes within: lttng-iousagetop leaves
+    them out. So a thread with such a call has at least theirs, every other one exactly."""
+    mine = {r['tid']: r for r in ours.ask('files', '--by=thread')['rows']}
+    for what, column, kind in (('read', 'read_bytes', 'Read'), ('written', 'written_bytes', 'Write')):
+        theirs = {r[0]['tid']: r[1]['value'] for r in top['Per-process top I/O operations [%s]' % what]}
+        bad, late = [], 0
+        for tid in set(theirs) | {t for t in mine if mine[t][column]}:
+            n, got = theirs.get(tid, 0), mine.get(tid, {}).get(column, 0)
+            if got != n:
+                rows = ours.ask('syscalls', '--tid', str(tid))['rows']
+                late += got > n
+                if got < n or not any(r['entered_before'] for r in rows if r['name'] in CALLS[kind]):
+                    bad.append('tid %d: theirs %d, ours %d' % (tid, n, got))
+        ok(len(theirs) > 5 and not bad, "%s: bytes %s by %d threads are lttng-iousagetop's, of %d with those of a call from before"
+           % (name, what, len(theirs), late), '\n'.join(bad))
+
+
+def compare_io(whywait, trace, ok, name):
+    ours, theirs = Ours.__new__(Ours), Theirs.__new__(Theirs)
+    ours.whywait, ours.trace, theirs.trace = whywait, trace, trace
+    top, latency = tables(theirs.ask('iousagetop', '--limit', '1000000')), tables(theirs.ask('iolatencystats'))
+    compare_bytes(ours, top, ok, name)
+    calls = {r['name']: r for r in ours.ask('syscalls')['rows']}
+    bad, n = [], 0
+    for row in latency['syscall-latency-stats']:
+        if row[0]['value'] not in CALLS:
+            continue
+        mine = [calls[c] for c in CALLS[row[0]['value']] if c in calls and calls[c]['count'] > calls[c]['unfinished']]
+        count = sum(r['count'] - r['unfinished'] for r in mine)
+        got = (count, min([r['min_ns'] for r in mine] or [0]), max([r['max_ns'] for r in mine] or [0]))
+        total = sum(r['total_ns'] for r in mine)
+        n += count
+        if got != (row[1]['value'], row[2]['value'], row[4]['value']) or abs(total - row[3]['value'] * count) > 2:
+            bad.append('%s: ours %s, %d ns; theirs %s' % (row[0]['value'], got, total, [x['value'] for x in row[1:5]]))
+    ok(n > 0 and not bad, "%s: how long %d reads, writes and syncs took is lttng-iolatencystats'" % (name, n), '\n'.join(bad))
+    # They measure from issue to completion, and leave out requests without sectors.
+    disk, bad = {}, []
+    for r in ours.ask('io')['rows']:
+        if r['op'] != 'flush':
+            d = disk.setdefault(r['device'], [0, 0, 0])
+            d[0], d[1], d[2] = d[0] + r['count'] - r['partial'], d[1] + r['bytes'], d[2] + r['device_ns']
+    sectors = {r[0]['name']: r[1]['value'] for r in top.get('per-disk-top-sector', [])}
+    for r in latency.get('disk-latency-stats', []):
+        got, want = disk.pop(r[0]['name'], None), (r[1]['value'], sectors[r[0]['name']] * 512, r[3]['value'] * r[1]['value'])
+        if not got or got[:2] != list(want[:2]) or abs(got[2] - want[2]) > 2:
+            bad.append('%s: ours %s, theirs %s' % (r[0]['name'], got, want))
+    ok(not bad and not any(d[0] for d in disk.values()), "%s: the disks' requests, bytes and time in the device are "
+       'lttng-iolatencystats\'' % name, '\n'.join(bad) or disk)
 
 
 def kernel_copy(trace, tmp):
