@@ -65,6 +65,17 @@ static void misses_look(struct ww_recorder *rec)
 	rec->rings.extra_lost = sum > found ? sum - found : 0;
 }
 
+/* The same, and none came meanwhile: false when they come too fast. */
+static bool misses_look_quiet(struct ww_recorder *rec)
+{
+	for (int i = 0; i < 3; i++) {
+		misses_look(rec);
+		if (misses_read(rec) == rec->misses_seen)
+			return true;
+	}
+	return false;
+}
+
 /* Runs an iterator program over all that it iterates over. */
 static void iterate(struct bpf_program *p)
 {
@@ -153,7 +164,6 @@ int ww_recorder_target_add(struct ww_recorder *rec, int32_t pid, struct ww_err *
 static void faults_attach(struct ww_recorder *rec)
 {
 	static const uint64_t config[2] = {PERF_COUNT_SW_PAGE_FAULTS_MIN, PERF_COUNT_SW_PAGE_FAULTS_MAJ};
-	struct bpf_program *prog[2] = {rec->skel->progs.ww_fault_minor, rec->skel->progs.ww_fault_major};
 
 	for (int k = 0; k < 2; k++) {
 		for (uint32_t cpu = 0; cpu < rec->rings.ncpu; cpu++) {
@@ -164,7 +174,8 @@ static void faults_attach(struct ww_recorder *rec)
 			int fd = (int)syscall(SYS_perf_event_open, &a, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 			if (fd < 0)
 				continue; /* a CPU that is offline */
-			struct bpf_link *l = bpf_program__attach_perf_event(prog[k], fd);
+			LIBBPF_OPTS(bpf_perf_event_opts, o, .bpf_cookie = (uint64_t)k); /* major */
+			struct bpf_link *l = bpf_program__attach_perf_event_opts(rec->skel->progs.ww_fault_end, fd, &o);
 			if (!l) {
 				close(fd);
 				return;
@@ -233,7 +244,7 @@ int ww_recorder_poll(struct ww_recorder *rec, int timeout_ms, struct ww_err *err
 	}
 }
 
-/* Programs that were running when we detached may still be filling; they end within microseconds. */
+/* Programs that were running when the rings were frozen may still be filling; they end within microseconds. */
 static void settle(void)
 {
 	struct timespec ts = {.tv_nsec = 5000000};
@@ -247,11 +258,17 @@ int ww_recorder_stop(struct ww_recorder *rec, struct ww_err *err)
 
 	if (!rec->started || rec->stopped)
 		return 0;
+	/* All CPUs end at one time. Detaching takes its time, program by program: what some still see then and others do
+	 * not would look like a wait, or a busy CPU. */
+	__atomic_store_n(&rec->skel->bss->ww_frozen, WW_FROZEN_END, __ATOMIC_SEQ_CST);
+	rec->rings.end_ts_ns = (uint64_t)now_ns();
+	settle();
+	bool known = misses_look_quiet(rec);
 	rec->stopped = true;
 	faults_detach(rec);
 	whywait_bpf__detach(rec->skel);
-	settle();
-	misses_look(rec);
+	if (!known)
+		misses_look(rec);
 	if (rec->rings.outdir[0]) {
 		ret = ww_ring_set_drain(&rec->rings, 0, err);
 		r = ww_ring_set_finish(&rec->rings, err);
@@ -271,7 +288,7 @@ int ww_recorder_snapshot(struct ww_recorder *rec, const char *outdir, struct ww_
 		return ww_err_set(err, WW_EUSAGE, NULL, WW_ERR_NO_OFFSET, "not in flight mode");
 	snprintf(s->outdir, sizeof(s->outdir), "%s", outdir);
 	ww_ring_set_mark(s);
-	__atomic_store_n(&rec->skel->bss->ww_frozen, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&rec->skel->bss->ww_frozen, WW_FROZEN_SNAPSHOT, __ATOMIC_SEQ_CST);
 	settle();
 	for (uint32_t i = 0; i < s->ncpu; i++)
 		s->cpu[i].seq = 0;
@@ -302,7 +319,7 @@ void ww_recorder_stats(struct ww_recorder *rec, struct ww_recorder_stats *ret)
 
 	*ret = (struct ww_recorder_stats){
 		.events = s->events, .bytes = s->bytes, .packets = s->packets, .cpus = s->ncpu,
-		.misses = misses_read(rec), .missed = rec->missed, .lost_per_cpu = rec->lost_per_cpu,
+		.misses = rec->stopped ? rec->misses_seen : misses_read(rec), .missed = rec->missed, .lost_per_cpu = rec->lost_per_cpu,
 	};
 	for (uint32_t i = 0; i < s->ncpu; i++) {
 		rec->lost_per_cpu[i] = ww_ring_lost(s, i);

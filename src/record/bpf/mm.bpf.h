@@ -89,8 +89,9 @@ static __always_inline void ww_emit_map(struct task_struct *t, struct ww_fault_a
 	ww_commit(&s);
 }
 
-/* whywait_fault_end: tid address major dev ino offset */
-static __always_inline int ww_emit_fault_end(struct ww_perf_data *ctx, u32 major)
+/* whywait_fault_end: tid address major dev ino offset. The cookie says which of the two software events it is. */
+SEC("perf_event")
+int ww_fault_end(struct ww_perf_data *ctx)
 {
 	struct ww_fault_at at = {.address = ctx->addr};
 	struct task_struct *t = bpf_get_current_task_btf();
@@ -107,24 +108,12 @@ static __always_inline int ww_emit_fault_end(struct ww_perf_data *ctx, u32 major
 		return 0;
 	ww_put32(p, 0, t->pid);
 	ww_put64(p, 4, at.address);
-	ww_put8(p, 12, major);
+	ww_put8(p, 12, bpf_get_attach_cookie(ctx) != 0);
 	ww_put32(p, 13, at.f.dev);
 	ww_put64(p, 17, at.f.ino);
 	ww_put64(p, 25, at.offset);
 	ww_commit(&s);
 	return 0;
-}
-
-SEC("perf_event")
-int ww_fault_minor(struct ww_perf_data *ctx)
-{
-	return ww_emit_fault_end(ctx, 0);
-}
-
-SEC("perf_event")
-int ww_fault_major(struct ww_perf_data *ctx)
-{
-	return ww_emit_fault_end(ctx, 1);
 }
 
 #endif
