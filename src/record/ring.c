@@ -23,6 +23,12 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * WW_NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
+/* Until when nothing has come: now, or the recording's end. */
+static uint64_t time_ns(const struct ww_ring_set *s)
+{
+	return s->end_ts_ns ? s->end_ts_ns : now_ns();
+}
+
 static uint8_t *packet_at(const struct ww_ring_set *s, uint32_t cpu, uint64_t n)
 {
 	return s->base + s->stride * (cpu * s->nsub + (n & (s->nsub - 1)));
@@ -111,7 +117,7 @@ static void head_fill(struct ww_ring_set *s, uint32_t cpu, struct ww_packet_head
 		.content_size = (uint64_t)bytes * 8,
 		.packet_size = (uint64_t)ww_packet_round(bytes) * 8,
 		.packet_seq_num = c->seq,
-		.events_discarded = lost + c->dropped + (cpu ? 0 : s->extra_lost),
+		.events_discarded = lost + c->dropped + (cpu ? 0 : s->extra_lost) - c->before,
 		.cpu_id = cpu,
 	};
 	memcpy(h->uuid, s->uuid, sizeof(h->uuid));
@@ -155,7 +161,7 @@ static bool sub_close(struct ww_ring_set *s, uint32_t cpu, uint64_t pos)
 	struct ww_ring_ctl *ctl = &s->ctl[cpu];
 	uint64_t n = pos >> s->sub_shift, next = (n + 1) << s->sub_shift;
 	struct ww_sub *sub = sub_at(s, cpu, n);
-	uint64_t now = now_ns(); /* between reading the position and the swap, as the programs do */
+	uint64_t now = time_ns(s); /* between reading the position and the swap, as the programs do */
 
 	if (!__atomic_compare_exchange_n(&ctl->pos, &pos, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		return false;
@@ -210,7 +216,7 @@ int ww_ring_set_drain(struct ww_ring_set *s, int64_t older_ns, struct ww_err *er
 void ww_ring_set_mark(struct ww_ring_set *s)
 {
 	for (uint32_t i = 0; i < s->ncpu; i++)
-		s->cpu[i].lost_before = lost_in_kernel(&s->ctl[i]);
+		s->cpu[i].marked = lost_in_kernel(&s->ctl[i]);
 }
 
 int ww_ring_set_dump(struct ww_ring_set *s, struct ww_err *err)
@@ -226,15 +232,19 @@ int ww_ring_set_dump(struct ww_ring_set *s, struct ww_err *err)
 			struct ww_sub *last = sub_at(s, i, pos >> s->sub_shift);
 
 			last->end_ts_ns = __atomic_load_n(&ctl->last_ts_ns, __ATOMIC_RELAXED);
-			last->lost = s->cpu[i].lost_before;
+			last->lost = WW_MAX(s->cpu[i].marked, last->lost_before);
 		}
 		uint64_t end = __atomic_load_n(&ctl->pos, __ATOMIC_ACQUIRE) >> s->sub_shift;
 		uint64_t n = end > s->nsub ? end - s->nsub : 0;
+		bool first = true;
 		for (n = WW_MAX(n, ctl->read_n); n < end; n++) {
 			struct ww_sub *sub = sub_at(s, i, n);
 
 			if (sub->number != n || !sub_complete(s, sub, n))
 				continue;
+			if (first)
+				s->cpu[i].before = sub->lost_before + s->cpu[i].dropped;
+			first = false;
 			s->oldest_ts_ns = WW_MIN(s->oldest_ts_ns, sub->begin_ts_ns);
 			int r = sub_write(s, i, n, err);
 			ret = ret ? ret : r;
@@ -251,7 +261,7 @@ int ww_ring_set_finish(struct ww_ring_set *s, struct ww_err *err)
 	for (uint32_t i = 0; i < s->ncpu; i++) {
 		static _Alignas(WW_PACKET_ALIGN) uint8_t page[WW_PACKET_ALIGN];
 		struct ww_packet_head *h = (struct ww_packet_head *)page;
-		uint64_t now = now_ns();
+		uint64_t now = WW_MAX(time_ns(s), __atomic_load_n(&s->ctl[i].last_ts_ns, __ATOMIC_RELAXED));
 
 		head_fill(s, i, h, now, now, sizeof(*h), lost_in_kernel(&s->ctl[i]));
 		if (h->events_discarded == s->cpu[i].discarded)

@@ -17,7 +17,8 @@ struct ww_ring_cpu {
 	uint64_t dropped;   /* events that were taken but could not be written */
 	uint64_t discarded; /* in the last packet that was written */
 	uint64_t *events;   /* [nsub] the event count of each element after its last packet */
-	uint64_t lost_before; /* of ww_ring_set_mark */
+	uint64_t marked;    /* losses at ww_ring_set_mark */
+	uint64_t before;    /* losses before the first packet of a snapshot, which are none of its own */
 };
 
 struct ww_ring_set {
@@ -31,6 +32,7 @@ struct ww_ring_set {
 	char outdir[4200];        /* "": no file */
 	uint64_t events, bytes, packets;
 	uint64_t oldest_ts_ns;    /* where the first packet of the last dump begins */
+	uint64_t end_ts_ns;       /* the recording's end, when nothing more comes; 0: not yet */
 	uint64_t extra_lost;      /* shown in CPU 0's packets: misses whose CPU is not known */
 };
 

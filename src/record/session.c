@@ -103,9 +103,12 @@ static int write_metadata(struct ww_session *s, int dirfd, struct ww_err *err)
 	return rc;
 }
 
-static int open_dump(struct ww_session *s, int dirfd, struct ww_ctf_out *o, struct ww_err *err)
+static int open_dump(struct ww_session *s, int dirfd, uint32_t number, struct ww_ctf_out *o, struct ww_err *err)
 {
-	return ww_ctf_out_open(o, dirfd, "dump_0", s->uuid, ww_recorder_cpus(s->rec), 0, err);
+	char name[16];
+
+	snprintf(name, sizeof(name), "dump_%u", number);
+	return ww_ctf_out_open(o, dirfd, name, s->uuid, ww_recorder_cpus(s->rec) + number, 0, err);
 }
 
 /* A flight recorder's directory says who to ask for a snapshot; the lock says that it still lives. */
@@ -145,7 +148,7 @@ int ww_session_open(const struct ww_session_opts *opts, struct ww_session **ret,
 	if (!rc && !opts->flight_bytes) {
 		rc = write_metadata(s, s->dirfd, err);
 		if (!rc)
-			rc = open_dump(s, s->dirfd, &s->dump, err);
+			rc = open_dump(s, s->dirfd, 0, &s->dump, err);
 	}
 	if (rc)
 		goto fail;
@@ -251,21 +254,24 @@ int ww_session_stop(struct ww_session *s, struct ww_err *err)
 	if (!s->started || s->stopped)
 		return 0;
 	s->stopped = true;
+	/* Before the end: after it there is nothing that the trace tells of. */
+	if (s->dump.buf)
+		write_clock(s, &s->dump, err);
 	rc = ww_recorder_stop(s->rec, err);
 	if (s->dump.buf) {
-		write_clock(s, &s->dump, err);
 		int rc2 = ww_ctf_out_close(&s->dump, err);
 		rc = rc ? rc : rc2;
 	}
 	return rc;
 }
 
-/* First of all, as what they explain may be the oldest event. */
-static int write_functions(struct ww_session *s, struct ww_ctf_out *o, struct ww_err *err)
+/* As early as the oldest event, which they may explain: a stream of its own. */
+static int write_functions(struct ww_session *s, int dirfd, struct ww_err *err)
 {
+	struct ww_ctf_out out = {.file.fd = -1}, *o = &out;
 	uint64_t ts_ns = ww_recorder_oldest_ts_ns(s->rec), address;
 	const char *name;
-	int rc = 0;
+	int rc = open_dump(s, dirfd, 1, o, err);
 
 	for (uint32_t i = 0; ts_ns != UINT64_MAX && !rc && ww_recorder_function(s->rec, i, &address, &name); i++) {
 		if (!*name)
@@ -277,25 +283,30 @@ static int write_functions(struct ww_session *s, struct ww_ctf_out *o, struct ww
 		ww_ctf_rec_str(o, name);
 		ww_ctf_rec_end(o);
 	}
-	return rc;
+	int rc2 = ww_ctf_out_close(o, err);
+	return rc ? rc : rc2;
 }
 
+/* The state first, then the events that lead to it: what came after the rings' end would be told of a time in which
+ * nothing was recorded. */
 static int fill_snapshot(struct ww_session *s, int dirfd, struct ww_err *err)
 {
 	struct ww_ctf_out o = {.file.fd = -1};
-	int rc = ww_recorder_snapshot(s->rec, s->snapshot_path, err);
+	int rc = write_metadata(s, dirfd, err);
 
 	if (!rc)
-		rc = write_metadata(s, dirfd, err);
-	if (!rc)
-		rc = open_dump(s, dirfd, &o, err);
-	if (!rc)
-		rc = write_functions(s, &o, err);
+		rc = open_dump(s, dirfd, 0, &o, err);
 	if (!rc)
 		rc = write_beginning(s, &o, err);
 	for (uint32_t i = 0; !rc && i < s->ntargets; i++)
 		ww_dump_target(&o, ww_dump_now_ns(), s->targets[i].pid, true, 0, s->targets[i].comm,
 			       s->targets[i].cmdline, err);
+	if (!rc) {
+		write_clock(s, &o, err);
+		rc = ww_recorder_snapshot(s->rec, s->snapshot_path, err);
+	}
+	if (!rc)
+		rc = write_functions(s, dirfd, err);
 	int rc2 = ww_ctf_out_close(&o, err);
 	return rc ? rc : rc2;
 }

@@ -30,7 +30,7 @@ const volatile __u32 ww_sub_mask = 4095; /* sub_bytes - 1 */
 const volatile __u32 ww_sub_shift = 12;
 const volatile __u32 ww_nsub = 1;        /* sub-buffers of a CPU, a power of two */
 const volatile bool ww_overwrite;      /* flight mode: the oldest sub-buffer is given up */
-__u32 ww_frozen;                         /* a snapshot is being read */
+__u32 ww_frozen;                         /* WW_FROZEN_* of wire.h */
 
 #define READ_ONCE(x)     (*(volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
@@ -93,12 +93,12 @@ __noinline int ww_open(u32 cpu, u64 pos, u64 ts, u32 need)
 		return -1;
 	if (__sync_val_compare_and_swap(&c->pos, pos, (n << ww_sub_shift) + WW_HEAD_BYTES + need) != pos)
 		return 0;
+	c->missed = ww_misses_here();
 	if (off) {
 		s = ww_sub_at(cpu, old);
 		if (s) {
 			s->end_bytes = off;
 			s->end_ts_ns = ts;
-			c->missed = ww_misses_here();
 			s->lost = c->lost + c->missed;
 			__sync_fetch_and_add(&s->committed, (u64)ww_sub_mask + 1 - off);
 		}
@@ -107,6 +107,7 @@ __noinline int ww_open(u32 cpu, u64 pos, u64 ts, u32 need)
 	if (s) {
 		s->begin_ts_ns = ts;
 		s->number = n;
+		s->lost_before = c->lost + c->missed;
 		__sync_fetch_and_add(&s->committed, WW_HEAD_BYTES);
 	}
 	return 1;
@@ -118,8 +119,13 @@ __noinline int ww_take(u32 id, u32 bytes, struct ww_place *o)
 	u32 cpu = bpf_get_smp_processor_id() & (WW_MAX_CPUS - 1);
 	struct ww_ring_ctl *c = &ww_ctl[cpu];
 
-	if (!o || READ_ONCE(ww_frozen))
+	u32 frozen = READ_ONCE(ww_frozen);
+
+	if (!o || frozen) {
+		if (frozen == WW_FROZEN_END)
+			return 0;
 		goto lost;
+	}
 	for (int i = 0; i < TRIES; i++) {
 		u64 pos = READ_ONCE(c->pos);
 		u64 ts = bpf_ktime_get_ns();

@@ -62,14 +62,20 @@ WW_STATIC_ASSERT(sizeof(struct ww_packet_head) == 84);
 #define WW_COMMIT_EVENT (1ull << 40)
 #define WW_COMMIT_BYTES (WW_COMMIT_EVENT - 1)
 
+/* ww_frozen: no event is taken. While a snapshot is read it is lost, and counted; after the recording's end it is none
+ * of it. */
+#define WW_FROZEN_SNAPSHOT 1
+#define WW_FROZEN_END      2
+
 /* What stands in the element beside the packet. */
 struct ww_sub {
 	ww_u64 committed; /* bytes and events, never reset */
 	ww_u64 number;    /* n, of the packet that was opened last */
 	ww_u64 begin_ts_ns, end_ts_ns;
 	ww_u64 lost;      /* the CPU's lost and missed events when the packet was closed */
+	ww_u64 lost_before; /* the same when it was opened */
 	ww_u32 end_bytes; /* offset after the last event */
-	ww_u32 pad[5];
+	ww_u32 pad[3];
 };
 WW_STATIC_ASSERT(sizeof(struct ww_sub) == WW_TAIL - WW_SUB_AT);
 WW_STATIC_ASSERT(WW_SUB_AT >= WW_SLACK);
