@@ -80,8 +80,8 @@ bool ww_breakdown_alike(struct ww_arena *mem, const char *a, const char *b);
 void ww_waits_make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q,
 		   struct ww_chain_opts *copts, struct ww_thread_report *io);
 void ww_blame_make(struct ww_arena *mem, const struct ww_facts *f, struct ww_thread_report *io);
-/* For a person: threads of one name as one, all that a thread ran in the kernel as one, all its waiting for a CPU as
- * one; longest first. */
+/* For a person: threads of one name as one, all that a thread ran in the kernel as one, all the times that it was
+ * preempted, and all that it queued for a CPU; the detail then says what they were, most first. Longest first. */
 uint32_t ww_blame_merge(struct ww_arena *mem, const struct ww_facts *f, const struct ww_blame_row *rows, uint32_t n,
 			struct ww_blame_row **ret);
 void ww_findings_make(struct ww_arena *mem, struct ww_report *io);

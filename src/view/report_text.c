@@ -319,13 +319,14 @@ static void put_blame(struct ww_text *t, const struct ww_thread_report *r)
 		chains |= r->blame[i].thread != r->thread && r->blame[i].thread != WW_NONE;
 	if (!sum || !chains) /* nothing but timers and devices: the table has said it already */
 		return;
-	put_title(t, "What the waits come down to, at the end of the chains");
 	struct ww_blame_row *rows = r->blame;
 	uint32_t n = t->o->verbose ? r->nblame : ww_blame_merge(&t->mem, t->f, r->blame, r->nblame, &rows);
 	for (uint32_t i = 0; i < n && shown < 8; i++, shown += !t->o->verbose) {
 		const struct ww_blame_row *b = &rows[i];
 		if (b->ns * 100 < r->wall_ns && !t->o->verbose)
 			break;
+		if (!i)
+			put_title(t, "What the waits come down to, at the end of the chains");
 		const char *who = ww_text_fit(t, b->who ? b->who : ww_name_thread(&t->mem, t->f, b->thread), 28);
 		if (*who)
 			who = ww_arena_printf(&t->mem, "%s ", who);

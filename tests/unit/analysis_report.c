@@ -283,8 +283,35 @@ static void one_answer_about_whom(void)
 	play_release(&p);
 }
 
+/* Preempted by three and queued behind one: lines of their own, and nobody is named for what was another's. */
+static void ready_kinds_stay_apart(void)
+{
+	struct play p;
+	struct ww_blame_row *rows;
+	uint32_t n;
+
+	play_begin(&p);
+	uint32_t a = actor(&p, "a", 0, 70), b = actor(&p, "a", 0, 70);
+	const struct ww_blame_row all[] = {
+		{a, NULL, WW_ST_RUNQUEUE, WW_CA_NONE, "behind qemu", 175700, 9}, {a, NULL, WW_ST_PREEMPTED, WW_CA_NONE, "by cc1", 40000, 1},
+		{b, NULL, WW_ST_PREEMPTED, WW_CA_NONE, "by qemu", 26700, 2}, {a, NULL, WW_ST_PREEMPTED, WW_CA_NONE, "by whywait", 20900, 3},
+		{a, NULL, WW_ST_RUNNING_KERNEL, WW_CA_NONE, "read", 400, 2}, {a, NULL, WW_ST_RUNNING_KERNEL, WW_CA_NONE, "write", 300, 1},
+	};
+	play_end(&p);
+	n = ww_blame_merge(&p.mem, &p.f, all, WW_ARRAY_SIZE(all), &rows);
+	is_i64(n, 3, "three lines");
+	is_str(rows[0].detail, "behind qemu", "queued behind one");
+	is_i64(rows[0].ns, 175700, "only that");
+	is_str(rows[1].detail, "by cc1 40.00 us, qemu 26.70 us, 1 more", "preempted by three");
+	is_i64(rows[1].ns, 87600, "together");
+	is_str(rows[1].who, "a (2 of them)", "two threads of one name");
+	is_str(rows[2].detail, "read 400 ns, write 300 ns", "in two calls");
+	play_release(&p);
+}
+
 int main(void)
 {
+	ready_kinds_stay_apart();
 	one_answer_about_whom();
 	report_of_reader();
 	ranges_and_choices();
