@@ -107,7 +107,7 @@ struct ww_knowledge {
 
 /* Left by sealing, for slices.h: a mark every so many rows. */
 #define WW_STATE_MARK_ROWS 1024u
-#define WW_RUN_MARK_ROWS 256u
+#define WW_RUN_MARK_ROWS 64u
 struct ww_marks {
 	uint32_t n, nsums;  /* nsums: n times the kinds */
 	int64_t *start_ns;  /* of the row that is marked */

@@ -99,7 +99,7 @@ static void add_states(const struct lane *l, uint32_t from, uint32_t to, int64_t
 
 static void add_runs(const struct lane *l, uint32_t from, uint32_t to, int64_t ts_ns, uint64_t *sum)
 {
-	enum { SPAN = 2048 };
+	enum { SPAN = 4096 };
 	const struct ww_run_cols *c = &l->f->run;
 	uint32_t row[RUN_STEP], thread[SPAN], least = UINT32_MAX, most = 0, n = to - from;
 	int64_t start[SPAN], dur[SPAN];

@@ -23,7 +23,7 @@ struct ww_cpu_slice {
 
 /* n slices of [from, to), slice i from from + i * (to - from) / n on; n up to 2^20, to - from at least 1 ns.
  * error -WW_EUSAGE no such thread or CPU, or no such window
- * cost  n times: a search among the marks, and up to 1024 rows (256 per CPU for CPUs) */
+ * cost  n times: a search among the marks, and up to 1024 rows (for CPUs, 64 of each) */
 int ww_facts_slices(const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns, uint32_t n,
 		    struct ww_slice *ret);
 int ww_facts_cpu_slices(const struct ww_facts *f, uint32_t cpu, int64_t from_ts_ns, int64_t to_ts_ns, uint32_t n,
