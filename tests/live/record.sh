@@ -150,12 +150,27 @@ grep -q "whywait_target.*tid = $victim.*begin = 1" events.txt; ok $? "the target
 [ $rc = 0 ] || [ $rc = 3 ]; ok $? "-a -d 1"
 sound all "the whole system" lossy
 
-"$W" record -q -o flight --flight 1M -a & p=$!
+# Every CPU has its ticks: what the trace tells of last is then no older than that. Detaching takes longer.
+spin=
+for i in $(seq "$(nproc)"); do timeout 60 nice -n 19 sh -c 'while :; do :; done' & spin="$spin $!"; done
+"$W" record -q -o tail -p $! -d 0.4 || [ $? = 3 ]; ok $? "-p PID -d 0.4"
+gap=$(babeltrace2 --clock-cycles tail 2>/dev/null | awk '{t = $1; gsub(/[^0-9]/, "", t); end = t}
+	!/ whywait_(clock|cost|target)/ {last = t} END {print int((end - last) / 1000000)}')
+[ "${gap:-99}" -lt 15 ]; ok $? "nothing is told of a time in which nothing was recorded: the last event is $gap ms before the end"
+
+"$W" record -q -o flight --flight 1M -a 2> err & p=$!
 ready flight $p
 sleep 1
 got=$("$W" snapshot flight); is $? 0 "a snapshot is taken"
 sound "$got" "the snapshot" lossy
+# While it was read there were losses, for all CPUs were busy: they are before the next one's time.
+sleep 1
+got=$("$W" snapshot flight)
+lost=$("$W" info "$got" | awk '/^loss/ {print $2}')
 kill -TERM $p; wait $p
+kill $spin 2> /dev/null; wait $spin 2> /dev/null
+all=$(sed -n 's/.*events LOST: \([0-9]*\).*/\1/p' err)
+[ "${all:-0}" -gt 3 ] && [ "${lost:-99}" -le 3 ]; ok $? "the second snapshot counts $lost losses, not those before it ($all in all)"
 "$W" snapshot flight 2> err; is $? 1 "no recorder, no snapshot"
 
 for i in $(seq 100); do # others may be recording just now
