@@ -89,12 +89,12 @@ def main():
         if os.path.isdir(t) and shutil.which('babeltrace2') and args.only in (None, name):
             peer = ['babeltrace2', t, '-c', 'sink.utils.dummy']
             rate(t, compare(name + ' info, one thread', [w, 'info', t], peer, args.rounds, one))
-            compare(name + ' report', [w, 'report', '-q', t], peer, args.rounds)
-            compare(name + ' report, one thread', [w, 'report', '-q', t], peer, args.rounds, one)
+            compare(name + ' report', [w, 'report', '-q', '--no-cache', t], peer, args.rounds)
+            compare(name + ' report, one thread', [w, 'report', '-q', '--no-cache', t], peer, args.rounds, one)
     for name, peer in (('trace.dat', ['trace-cmd', 'report', '-i']), ('perf.data', ['perf', 'script', '-i'])):
         t = os.path.join(d, name)
         if os.path.exists(t) and shutil.which(peer[0]) and args.only in (None, name):
-            rate(t, compare(name + ' report', [w, 'report', '-q', t], peer + [t], args.rounds))
+            rate(t, compare(name + ' report', [w, 'report', '-q', '--no-cache', t], peer + [t], args.rounds))
             compare(name + ' info', [w, 'info', t], peer + [t], args.rounds)
 
 
