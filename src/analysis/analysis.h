@@ -14,6 +14,7 @@ struct ww_query {
 	int32_t tid, pid;     /* -1 not given */
 	const char *comm;     /* NULL not given */
 	const char *cgroup;   /* the same; "/a/b": that one and those below, "b": any of this name and below */
+	bool command_only;    /* threads of the recorded command and its children */
 	int64_t from_ts_ns, to_ts_ns; /* resolved to the host's clock; INT64_MIN / INT64_MAX not given */
 	int64_t min_dur_ns;
 	uint32_t max_depth;   /* of chains */
@@ -69,6 +70,7 @@ struct ww_analysis {
 	const struct ww_column *columns;
 	uint32_t ncolumns;
 	const struct ww_chart *chart; /* NULL: not over time */
+	bool of_command; /* of everybody else little is recorded: without another wish, the command's own */
 	bool one_thread; /* the answer is about one thread, else about all that the query takes */
 	/* A pure function of the facts; rows in the order in which a person wants them. query->top: that
 	 * many rows. Error -WW_ENOTHREAD when the query names a thread that is not there. */

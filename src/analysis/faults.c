@@ -197,9 +197,9 @@ static int run_files(struct ww_arena *mem, const struct ww_facts *f, const struc
 
 const struct ww_analysis ww_analysis_faults = {
 	.name = "faults", .summary = "page faults in order: which page of which file, how long",
-	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+	.columns = columns, .ncolumns = NCOLUMNS, .run = run, .of_command = true,
 };
 const struct ww_analysis ww_analysis_faults_file = {
 	.name = "faults_file", .summary = "page faults by file, with the pattern of access",
-	.columns = file_columns, .ncolumns = F_NCOLUMNS, .run = run_files,
+	.columns = file_columns, .ncolumns = F_NCOLUMNS, .run = run_files, .of_command = true,
 };

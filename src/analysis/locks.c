@@ -110,5 +110,5 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 
 const struct ww_analysis ww_analysis_locks = {
 	.name = "locks", .summary = "waiting for futexes and locks: which, who waited, who held it, how long",
-	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+	.columns = columns, .ncolumns = NCOLUMNS, .run = run, .of_command = true,
 };

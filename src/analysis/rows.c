@@ -133,9 +133,15 @@ static bool cgroup_holds(const char *asked, const char *path)
 	return false;
 }
 
+/* Of the process that recording was attached to, threads that were there before are not marked. */
+static bool of_command(const struct ww_facts *f, uint32_t t)
+{
+	return f->thread.flags[t] & WW_TF_TARGET || (f->target != WW_NONE && f->thread.pid[t] == f->thread.pid[f->target]);
+}
+
 bool ww_query_takes(const struct ww_facts *f, const struct ww_query *q, uint32_t t)
 {
-	return (q->tid < 0 || f->thread.tid[t] == q->tid) && (q->pid < 0 || f->thread.pid[t] == q->pid) &&
+	return (!q->command_only || of_command(f, t)) && (q->tid < 0 || f->thread.tid[t] == q->tid) && (q->pid < 0 || f->thread.pid[t] == q->pid) &&
 	       (!q->comm || !strcmp(ww_facts_str(f, f->thread.comm[t]), q->comm)) &&
 	       (!q->cgroup || cgroup_holds(q->cgroup, ww_facts_str(f, f->thread.cgroup[t])));
 }

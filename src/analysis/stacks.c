@@ -203,5 +203,5 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 
 const struct ww_analysis ww_analysis_stacks = {
 	.name = "stacks", .summary = "where in the program threads blocked, and how long (record --stacks)",
-	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+	.columns = columns, .ncolumns = NCOLUMNS, .run = run, .of_command = true,
 };

@@ -122,5 +122,5 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 
 const struct ww_analysis ww_analysis_syscalls = {
 	.name = "syscalls", .summary = "system calls by name: how many, how long, how much of it waiting",
-	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+	.columns = columns, .ncolumns = NCOLUMNS, .run = run, .of_command = true,
 };

@@ -9,7 +9,7 @@
 #include "cmd/report_run.h"
 #include "view/view.h"
 
-enum { OPT_SORT, OPT_BY, OPT_EVERY, OPT_WIDTH, NOPT };
+enum { OPT_SORT, OPT_ALL, OPT_BY, OPT_EVERY, OPT_WIDTH, NOPT };
 
 #define CHART_FRAME 20 /* columns of a chart that are its label, frame and mean */
 #define CHART_TOP 20   /* rows below a chart */
@@ -17,6 +17,7 @@ enum { OPT_SORT, OPT_BY, OPT_EVERY, OPT_WIDTH, NOPT };
 struct table_opts {
 	const struct ww_analysis *first, *analysis;
 	const char *sort;
+	bool all; /* not the command's threads alone */
 	int64_t every_ns;
 	uint32_t width; /* of the chart; 0: the terminal's */
 };
@@ -77,6 +78,8 @@ static bool on_extra(void *ctx, int index, const char *arg)
 	case OPT_SORT:
 		t->sort = arg;
 		return true;
+	case OPT_ALL:
+		return t->all = true;
 	case OPT_EVERY:
 		return ww_dur_parse(arg, &t->every_ns) && t->every_ns > 0;
 	default:
@@ -104,6 +107,15 @@ static int sort_rows(struct ww_arena *mem, struct ww_table *t, const char *name,
 	return ww_err_hint(err, "The columns are %s.", names);
 }
 
+/* Nobody asked for others, and the trace names a command. */
+static bool of_command(const struct ww_loaded *l, const struct table_opts *to, const struct ww_opts *o)
+{
+	const struct ww_query *q = &l->query;
+
+	return to->analysis->of_command && !to->all && q->tid < 0 && q->pid < 0 && !q->comm && !q->cgroup &&
+	       l->facts.target != WW_NONE;
+}
+
 static int make(struct ww_arena *mem, const struct ww_loaded *l, const struct table_opts *to, const struct ww_opts *o,
 		struct ww_table *ret, struct ww_err *err)
 {
@@ -112,6 +124,7 @@ static int make(struct ww_arena *mem, const struct ww_loaded *l, const struct ta
 
 	q.top = 0; /* cut after sorting */
 	q.every_ns = to->every_ns;
+	q.command_only = of_command(l, to, o);
 	rc = to->analysis->run(mem, &l->facts, &q, ret, err);
 	if (!rc && to->sort)
 		rc = sort_rows(mem, ret, to->sort, err);
@@ -165,6 +178,9 @@ static int print(const struct ww_loaded *l, const struct table_opts *to, const s
 		rc = ww_opts_fail(&err);
 	else
 		ww_table_text(stdout, &t, &text);
+	if (!rc && !o->json && !o->quiet && of_command(l, to, o))
+		printf("Of %s (%d) and its children; --all: of everybody, of whom less is recorded\n",
+		       ww_facts_str(&l->facts, l->facts.thread.comm[l->facts.target]), l->facts.thread.tid[l->facts.target]);
 	ww_arena_release(&mem);
 	return ww_output_finish(stdout, bad, rc ? rc : ww_load_status(l));
 }
@@ -183,6 +199,7 @@ int ww_table_cmd(int argc, char **argv)
 	struct ww_opt_extra extra[NOPT + 1] = {
 		[OPT_SORT] = {"sort", 's', "COLUMN", "by this column, named as in JSON"},
 		[OPT_BY] = {"by", 'b', "WHAT", by_doc},
+		[OPT_ALL] = {"all", 'a', NULL, "of everybody, where it is of the recorded command and its children else"},
 		[OPT_EVERY] = {"every", 0, "DUR", "slices of this length (10ms), for --by=time and the chart"},
 		[OPT_WIDTH] = {"width", 'w', "N", "columns of the chart"},
 	};

@@ -199,7 +199,7 @@ def tables(results):
 def compare_bytes(ours, top, ok, name):
     """A call that was entered before the trace, and returned within, has moved its bytes within: lttng-iousagetop leaves
     them out. So a thread with such a call has at least theirs, every other one exactly."""
-    mine = {r['tid']: r for r in ours.ask('files', '--by=thread')['rows']}
+    mine = {r['tid']: r for r in ours.ask('files', '--all', '--by=thread')['rows']}
     for what, column, kind in (('read', 'read_bytes', 'Read'), ('written', 'written_bytes', 'Write')):
         theirs = {r[0]['tid']: r[1]['value'] for r in top['Per-process top I/O operations [%s]' % what]}
         bad, late = [], 0
@@ -219,7 +219,7 @@ def compare_io(whywait, trace, ok, name):
     ours.whywait, ours.trace, theirs.trace = whywait, trace, trace
     top, latency = tables(theirs.ask('iousagetop', '--limit', '1000000')), tables(theirs.ask('iolatencystats'))
     compare_bytes(ours, top, ok, name)
-    calls = {r['name']: r for r in ours.ask('syscalls')['rows']}
+    calls = {r['name']: r for r in ours.ask('syscalls', '--all')['rows']}
     bad, n = [], 0
     for row in latency['syscall-latency-stats']:
         if row[0]['value'] not in CALLS:

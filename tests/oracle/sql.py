@@ -57,7 +57,7 @@ def tables():
     for c in COMMANDS:
         text = run(c, '--help').stdout.decode()
         for kind in re.findall(r'^(%s(?:_\w+)?): .*\n(?:  [a-z].*\n)+' % c, text, re.M):
-            yield kind, [c] + (['--by=' + kind[len(c) + 1:]] if kind != c else [])
+            yield kind, [c] + (['--all'] if c != 'path' else []) + (['--by=' + kind[len(c) + 1:]] if kind != c else [])
 
 
 def same(trace, kind, command, options, args, what):
