@@ -84,6 +84,9 @@ void ww_blame_make(struct ww_arena *mem, const struct ww_facts *f, struct ww_thr
  * preempted, and all that it queued for a CPU; the detail then says what they were, most first. Longest first. */
 uint32_t ww_blame_merge(struct ww_arena *mem, const struct ww_facts *f, const struct ww_blame_row *rows, uint32_t n,
 			struct ww_blame_row **ret);
+/* What recording the thread's system calls in the range took at most, ns, and how many they are. own_cost.c */
+int64_t ww_own_cost_bound(const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns,
+			  uint32_t *ret_calls);
 void ww_findings_make(struct ww_arena *mem, struct ww_report *io);
 
 #endif
