@@ -34,6 +34,14 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
+static double cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
 static long anonymous_kb(void)
 {
 	char line[200];
@@ -111,18 +119,19 @@ static void ask(const struct ww_facts *f, uint32_t thread, int64_t from, int64_t
 {
 	static struct ww_slice slice[SLICES];
 	static struct ww_cpu_slice cpu[SLICES];
-	double begin = now_ms(), first, again, cpus;
+	double begin = now_ms(), cpu_begin = cpu_ms(), first, first_cpu, again, cpus;
 
 	ww_facts_slices(f, thread, from, to, SLICES, slice);
 	first = now_ms() - begin;
+	first_cpu = cpu_ms() - cpu_begin;
 	begin = now_ms();
 	ww_facts_slices(f, thread, from, to, SLICES, slice);
 	again = now_ms() - begin;
 	begin = now_ms();
 	ww_facts_cpu_slices(f, thread % CPUS, from, to, SLICES, cpu);
 	cpus = now_ms() - begin;
-	printf("%-14s thread %2u (%u states): %6.1f ms, again %6.1f ms; a CPU: %6.1f ms\n", what, thread,
-	       f->state_first[thread + 1] - f->state_first[thread], first, again, cpus);
+	printf("%-14s thread %2u (%8u states): %6.1f ms (CPU %5.1f), again %6.1f ms; a CPU: %6.1f ms\n", what, thread,
+	       f->state_first[thread + 1] - f->state_first[thread], first, first_cpu, again, cpus);
 }
 
 static int window(const char *file)

@@ -54,7 +54,7 @@ struct ww_facts_again {
 	void (*make)(void *ctx, const struct ww_facts *damaged, struct ww_facts *ret);
 	void *ctx;
 	uint64_t min_bytes; /* of all columns: smaller ones are unpacked, and checked, at once. 0: 64 MB */
-	uint64_t budget_bytes; /* of unpacked rows in memory; 0: 96 MB, of all facts together */
+	uint64_t budget_bytes; /* of unpacked rows in memory; 0: 48 MB, of all facts together */
 };
 /* As many rows of each fact, threads, CPUs and strings? */
 bool ww_facts_same_shape(const struct ww_facts *a, const struct ww_facts *b);

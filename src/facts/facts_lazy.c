@@ -22,7 +22,7 @@
 
 #include "facts/file_private.h"
 
-#define BUDGET_BYTES (96u << 20)
+#define BUDGET_BYTES (48u << 20)
 #define UNIT_MAX_BYTES (LAZY_ROWS * 8u)
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
