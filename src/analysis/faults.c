@@ -9,7 +9,7 @@
 
 extern const struct ww_analysis ww_analysis_faults, ww_analysis_faults_file;
 
-enum { TS, TID, COMM, FILE_NAME, OFFSET, ADDRESS, DUR, MAJOR, WRITE, NCOLUMNS };
+enum { TS, TID, COMM, FILE_NAME, OFFSET, ADDRESS, DUR, MAJOR, READ, WRITE, NCOLUMNS };
 
 static const struct ww_column columns[NCOLUMNS] = {
 	[TS] = {"ts_ns", "at", WW_T_TIME, "when it began"},
@@ -20,6 +20,7 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[ADDRESS] = {"address", "address", WW_T_INT, ""},
 	[DUR] = {"dur_ns", "took", WW_T_DUR, "-1: its end is not in the trace"},
 	[MAJOR] = {"major", "major", WW_T_INT, "1: had to be read from the disk; 0 not; -1 not known"},
+	[READ] = {"read_bytes", "read", WW_T_BYTES, "by requests to the disk that it made: its page and what was read ahead"},
 	[WRITE] = {"write", "write", WW_T_INT, "1: for writing"},
 };
 
@@ -55,10 +56,29 @@ static uint32_t *select_faults(struct ww_arena *mem, const struct ww_facts *f, c
 	return order;
 }
 
+/* Of each fault what the requests read that its thread queued within it. */
+static int64_t *read_bytes(struct ww_arena *mem, const struct ww_facts *f)
+{
+	int64_t *bytes = WW_ARENA_ARRAY(mem, int64_t, f->fault.n + 1);
+	uint32_t first, n;
+
+	for (uint32_t i = 0; i < f->block_io.n; i++) {
+		uint32_t t = f->block_io.submitter[i];
+		int64_t at = f->block_io.queued_ts_ns[i] >= 0 ? f->block_io.queued_ts_ns[i] : f->block_io.issued_ts_ns[i];
+		if (t >= f->thread.n || at < 0 || f->block_io.write[i])
+			continue;
+		ww_facts_states(f, t, at, at + 1, &first, &n);
+		if (n && f->state.fault[first] < f->fault.n)
+			bytes[f->state.fault[first]] += f->block_io.bytes[i];
+	}
+	return bytes;
+}
+
 static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 	       struct ww_err *err)
 {
 	uint32_t n, *order = select_faults(mem, f, q, &n);
+	const int64_t *read = read_bytes(mem, f);
 	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_faults, f, n);
 
 	for (uint32_t k = 0; k < n; k++, c += NCOLUMNS) {
@@ -71,6 +91,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 		c[ADDRESS].i = (int64_t)f->fault.address[i];
 		c[DUR].i = f->fault.dur_ns[i];
 		c[MAJOR].i = f->fault.major[i] > 1 ? -1 : f->fault.major[i];
+		c[READ].i = read[i];
 		c[WRITE].i = f->fault.write[i];
 	}
 	return 0;
@@ -78,12 +99,13 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 
 /* ---- by file ---- */
 
-enum { F_NAME, F_FAULTS, F_MAJOR, F_TOTAL, F_AVG, F_P99, F_MAX, F_PATTERN, F_CHART, F_NCOLUMNS };
+enum { F_NAME, F_FAULTS, F_MAJOR, F_READ, F_TOTAL, F_AVG, F_P99, F_MAX, F_PATTERN, F_CHART, F_NCOLUMNS };
 
 static const struct ww_column file_columns[F_NCOLUMNS] = {
 	[F_NAME] = {"file", "file", WW_T_STR, "empty: anonymous memory, or not known"},
 	[F_FAULTS] = {"count", "faults", WW_T_COUNT, "that began in the range"},
 	[F_MAJOR] = {"major", "major", WW_T_COUNT, "of these, read from the disk"},
+	[F_READ] = {"read_bytes", "read", WW_T_BYTES, "by their requests to the disk: their pages and what was read ahead"},
 	[F_TOTAL] = {"total_ns", "together", WW_T_DUR, "of those whose end is in the trace"},
 	[F_AVG] = {"avg_ns", "mean", WW_T_DUR, ""},
 	[F_P99] = {"p99_ns", "99 %", WW_T_DUR, ""},
@@ -98,7 +120,7 @@ static const struct ww_column file_columns[F_NCOLUMNS] = {
 
 struct sum {
 	uint32_t file, count, major, ended, near, same;
-	int64_t ns, max, last_step;
+	int64_t ns, max, last_step, read;
 	uint64_t last_offset, end;
 	uint32_t *faults, nfaults;
 };
@@ -149,6 +171,7 @@ static int run_files(struct ww_arena *mem, const struct ww_facts *f, const struc
 		     struct ww_err *err)
 {
 	uint32_t n, *faults = select_faults(mem, f, q, &n);
+	const int64_t *read = read_bytes(mem, f);
 	struct ww_samples samples = {0};
 	struct ww_rows rows;
 
@@ -167,6 +190,7 @@ static int run_files(struct ww_arena *mem, const struct ww_facts *f, const struc
 		struct sum *s = ww_rows_get(&rows, f->fault.file[i]);
 		s->faults[s->count++] = i;
 		s->major += f->fault.major[i] == 1;
+		s->read += read[i];
 		add_step(s, f->fault.offset[i]);
 		if (f->fault.dur_ns[i] < 0)
 			continue;
@@ -183,6 +207,7 @@ static int run_files(struct ww_arena *mem, const struct ww_facts *f, const struc
 		c[F_NAME].s = file_name(f, s->file);
 		c[F_FAULTS].i = s->count;
 		c[F_MAJOR].i = s->major;
+		c[F_READ].i = s->read;
 		c[F_TOTAL].i = s->ns;
 		c[F_AVG].i = s->ended ? s->ns / s->ended : 0;
 		c[F_P99].i = ww_samples_part(&samples, order[i], 990);

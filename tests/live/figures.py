@@ -212,6 +212,37 @@ check(mine and sum(r['major'] == 1 for r in mine) >= 0.9 * len(mine), 'faults: r
 whole = [r for r in rows(trace, 'faults', '--by=file') if r['file'] == path]
 check(whole and whole[0]['pattern'] == 'random' and whole[0]['count'] == len(want), 'faults: by file: a random pattern', whole)
 
+check(whole and whole[0]['read_bytes'] == 4096 * whole[0]['major'] == sum(r['read_bytes'] for r in mine),
+      'faults: told not to read ahead, each read its own page', (whole, [r['read_bytes'] for r in mine]))
+
+# ---- and in order, read ahead: what is in the page cache afterwards was read by somebody's fault ----
+trace, out = python('ahead', r'''
+import ctypes, mmap, os, sys, time
+path = sys.argv[0] + '.data'
+size = 8 << 20
+fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+os.write(fd, b'x' * size)
+os.fsync(fd)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+m = mmap.mmap(fd, size, prot=mmap.PROT_READ | mmap.PROT_WRITE, flags=mmap.MAP_PRIVATE)
+libc = ctypes.CDLL(None, use_errno=True)
+vec = (ctypes.c_ubyte * (size // 4096))()
+at = ctypes.addressof(ctypes.c_char.from_buffer(m))
+def cached():
+    if libc.mincore(ctypes.c_void_p(at), ctypes.c_size_t(size), vec):
+        raise OSError(ctypes.get_errno())
+    return sum(v & 1 for v in vec)
+before = cached()
+for p in range(0, 256):
+    m[p * 4096]
+time.sleep(0.2)     # what is read ahead is there when it has been read
+print(path, cached() - before)
+''')
+path, cached = out.split()
+whole = [r for r in rows(trace, 'faults', '--by=file') if r['file'] == path]
+check(whole and whole[0]['read_bytes'] == int(cached) * 4096 > 0 and whole[0]['major'] < 64,
+      'faults: in order, what they read is what the kernel has of the file: mincore', (whole, cached))
+
 # ---- net: known bytes each way ----
 trace, out = python('net', r'''
 import os, socket, time
