@@ -221,6 +221,10 @@ static void cover_wait(struct cover *c, uint32_t waiter)
 		cover_unknown(c, c->end, "no wakeup seen");
 		return;
 	}
+	if (ww_wait_ended_by_key(f, c->row)) {
+		cover_unknown(c, c->end, "a key at the terminal");
+		return;
+	}
 	const struct ww_wakeup wk = ww_wakeup_get(f, w);
 	struct ww_woken by = ww_name_woken(c->mem, f, w);
 	switch (wk.kind) {

@@ -119,6 +119,10 @@ static const char *blocked_text(struct findings *s, const struct ww_breakdown_ro
 	case WW_CA_CHILD:
 		return ww_arena_printf(s->mem, "%s went to %s%s for a child process: %s%s.", sh, waits, in, r->detail,
 				       meanwhile(s, r));
+	case WW_CA_SIGNAL:
+		if (*r->detail) /* what the sender had done before explains the signal, not the wait */
+			return ww_arena_printf(s->mem, "%s went to %s%s that a signal ended: %s.", sh, waits, in, r->detail);
+		return ww_arena_printf(s->mem, "%s went to %s%s that a signal ended%s.", sh, waits, in, meanwhile(s, r));
 	case WW_CA_FAULT:
 		return ww_arena_printf(s->mem, "%s went to %s for page faults: %s%s.", sh, waits,
 				       *r->detail ? r->detail : "of which file is not known", meanwhile(s, r));

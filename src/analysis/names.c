@@ -285,6 +285,30 @@ static const char *name_timer(struct ww_arena *mem, const struct ww_facts *f, co
 	return sc ? ww_arena_printf(mem, "timeout of %s", sc) : "";
 }
 
+/* What the terminal's driver passes on: a key (Ctrl-C) or the terminal's end; whoever typed is no thread of ours. */
+static bool from_terminal(const struct ww_facts *f, uint32_t wakeup)
+{
+	if (wakeup >= f->wakeup.n || f->wakeup.kind[wakeup] != WW_WK_WORK || f->wakeup.fact[wakeup] >= f->work.n)
+		return false;
+	return !strcmp(ww_facts_str(f, f->work.name[f->wakeup.fact[wakeup]]), "flush_to_ldisc");
+}
+
+bool ww_wait_ended_by_key(const struct ww_facts *f, uint32_t state)
+{
+	return f->state.state[state] == WW_ST_BLOCKED && f->state.cause[state] == WW_CA_SIGNAL &&
+	       from_terminal(f, f->state.wakeup[state]);
+}
+
+/* "interrupted by SIGINT, sent by kill (7)", "interrupted by SIGINT, from the terminal". */
+static const char *name_signal(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s, uint32_t peer)
+{
+	const char *signal = ww_facts_str(f, s->detail), *words = *signal ? ww_arena_printf(mem, "interrupted by %s", signal) : "";
+
+	if (from_terminal(f, s->wakeup))
+		return and_who(mem, words, "from", "the terminal");
+	return and_who(mem, words, *words ? "sent by" : "woken by", ww_name_thread(mem, f, peer));
+}
+
 static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
 				uint32_t peer, bool exact)
 {
@@ -307,12 +331,13 @@ static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, 
 		if (*other && s->other != peer)
 			return and_who(mem, words, "held by", other);
 		return and_who(mem, words, "released by", ww_name_thread(mem, f, peer));
+	case WW_CA_SIGNAL:
+		return name_signal(mem, f, s, peer);
 	case WW_CA_CHILD:
 		return *other ? other : ww_name_thread(mem, f, peer);
 	case WW_CA_UNKNOWN:
 	case WW_CA_NONE:
 	case WW_CA_WORK:
-	case WW_CA_SIGNAL:
 		words = join(mem, ww_name_file(f, s->file), " ", words);
 		return and_who(mem, words, "woken by", ww_name_thread(mem, f, peer));
 	default:

@@ -38,6 +38,8 @@ uint32_t ww_ready_behind(const struct ww_facts *f, uint32_t state);
 const char *ww_name_ready(struct ww_arena *mem, const struct ww_facts *f, enum ww_thread_state s, uint32_t other);
 /* The block request that ended the wait, by itself or through the worker that its end set to work; WW_NONE. */
 uint32_t ww_wait_block(const struct ww_facts *f, uint32_t wakeup);
+/* Did a key pressed at the terminal end it (Ctrl-C), so that nothing is known of what was before? */
+bool ww_wait_ended_by_key(const struct ww_facts *f, uint32_t state);
 /* The thread whose doing ended the wait, when it is another one; WW_NONE. */
 uint32_t ww_wait_peer(const struct ww_facts *f, uint32_t state);
 struct ww_woken ww_name_woken(struct ww_arena *mem, const struct ww_facts *f, uint32_t wakeup);

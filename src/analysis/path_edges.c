@@ -392,6 +392,10 @@ void ww_walk_wait(struct ww_walk *w, uint32_t row)
 		by_other(w, &x);
 		return;
 	}
+	if (ww_wait_ended_by_key(f, row)) {
+		lay_wait(w, row, x.begin, WW_WK_UNKNOWN, WW_NONE, WW_CA_SIGNAL);
+		return;
+	}
 	const struct ww_wakeup wk = ww_wakeup_get(f, i);
 	switch (wk.kind) {
 	case WW_WK_BLOCK:

@@ -327,8 +327,9 @@ static struct verdict decide(const struct look *l)
 	return v;
 }
 
-static void write_verdict(struct ww_model *m, uint32_t row, struct verdict v)
+static void write_verdict(struct ww_model *m, struct ww_thr *t, uint32_t row, struct verdict v)
 {
+	t->signal_row = v.cause == WW_CA_SIGNAL ? row : WW_NONE;
 	m->f->state.cause[row] = (uint8_t)v.cause;
 	m->f->state.other[row] = v.other;
 	m->f->state.file[row] = v.file;
@@ -352,7 +353,7 @@ void ww_cause_at_wakeup(struct ww_model *m, struct ww_thr *t, uint32_t row, uint
 
 	l.signalled = wakeup != WW_NONE && m->cpu->signal_tid >= 0 &&
 		      (m->cpu->signal_tid == t->tid || m->cpu->signal_tid == m->f->thread.pid[t->index]);
-	write_verdict(m, row, decide(&l));
+	write_verdict(m, t, row, decide(&l));
 	t->wait_row = t->last_wait_row = row;
 	t->last_wait_end = m->now;
 }
@@ -371,5 +372,5 @@ void ww_cause_at_exit(struct ww_model *m, struct ww_thr *t, int64_t ret)
 	/* The helper and the lock are only visible at the wakeup itself. */
 	if (before == WW_CA_LOCK || (t->sc->wait == WW_W_URING && before != WW_CA_UNKNOWN) || (v.cause == WW_CA_UNKNOWN && before != WW_CA_TIMER))
 		return;
-	write_verdict(m, row, v);
+	write_verdict(m, t, row, v);
 }

@@ -3,6 +3,9 @@
  * A fault's entry is an event everywhere; its end only whywait records. Without the end, only a
  * wait outside any system call proves that the thread was still in it.
  */
+#include <signal.h>
+#include <stdio.h>
+
 #include "model/model_private.h"
 
 void ww_on_fault(struct ww_model *m, const struct ww_event *ev)
@@ -49,16 +52,42 @@ void ww_on_own_fault_end(struct ww_model *m, const struct ww_event *ev)
 
 void ww_on_signal_gen(struct ww_model *m, const struct ww_event *ev)
 {
+	const int64_t nr = ww_v_int(ev, S_SIG_NR, 0);
+
 	m->cpu->signal_tid = (int32_t)ww_v_int(ev, S_SIG_PID, -1);
+	struct ww_thr *t = ww_thr_find(m, m->cpu->signal_tid);
+	if (t && nr != SIGCHLD && nr != SIGCONT && nr != SIGURG && nr != SIGWINCH) /* these kill nobody */
+		t->signal = (uint8_t)nr;
+}
+
+/* "SIGINT"; the numbers are those of this machine's architecture, which all that have eBPF share but for MIPS. */
+static uint32_t signal_name(struct ww_model *m, int64_t nr)
+{
+	const char *abbrev = nr > 0 && nr < 64 ? sigabbrev_np((int)nr) : NULL;
+	char name[32];
+
+	if (abbrev)
+		snprintf(name, sizeof(name), "SIG%s", abbrev);
+	else
+		snprintf(name, sizeof(name), "signal %d", (int)nr);
+	return ww_strtab_intern_cstr(&m->f->strs, name);
 }
 
 void ww_on_signal_deliver(struct ww_model *m, const struct ww_event *ev)
 {
 	struct ww_thr *t = ww_thr_current(m);
 
-	(void)ev;
 	if (t && !t->in_syscall)
 		t->fault_row = WW_NONE; /* a fault that ended in a signal (SIGSEGV, SIGBUS) */
+	if (!t || t->signal_row == WW_NONE)
+		return;
+	int64_t nr = ww_v_int(ev, S_SIG_NR, 0);
+	/* Of whatever a process dies, the kernel has each of its threads take a SIGKILL. */
+	struct ww_thr *leader = nr == SIGKILL ? ww_thr_find(m, m->f->thread.pid[t->index]) : NULL;
+	if (nr == SIGKILL && (t->signal || (leader && leader->signal)))
+		nr = t->signal ? t->signal : leader->signal;
+	m->f->state.detail[t->signal_row] = signal_name(m, nr);
+	t->signal_row = WW_NONE;
 }
 
 void ww_on_lock_begin(struct ww_model *m, const struct ww_event *ev)

@@ -122,6 +122,8 @@ struct ww_thr {
 	uint32_t ready_file; /* descriptor that poll reported; WW_NONE */
 	uint8_t ready_kind;
 	uint32_t work_row;      /* work item that it executes */
+	uint8_t signal;         /* last one that was sent to it and may kill; 0 none */
+	uint32_t signal_row;    /* wait that a signal ended, until it is delivered; WW_NONE */
 	uint32_t last_wait_row; /* last wait that ended, to follow a helper's own wait */
 	int64_t last_wait_end;
 };

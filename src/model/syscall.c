@@ -37,7 +37,7 @@ void ww_syscall_enter(struct ww_model *m, struct ww_thr *t, const struct ww_sysi
 	t->full_syscalls = m->all_syscalls;
 	t->regs_call = t->dumped_call = t->fd_told = false;
 	t->mode = WW_MODE_KERNEL;
-	t->wait_row = t->ready_file = t->fault_row = WW_NONE;
+	t->wait_row = t->ready_file = t->fault_row = t->signal_row = WW_NONE;
 	t->lock = 0;
 	m->cpu->loose = (struct ww_done){0};
 	m->cpu->signal_tid = -1;

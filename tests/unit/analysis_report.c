@@ -309,8 +309,49 @@ static void ready_kinds_stay_apart(void)
 	play_release(&p);
 }
 
+/* Ctrl-C, passed on by the terminal's worker, which the typist's process woke: none of them explains the wait. */
+static void a_key_ends_a_sleep(bool key)
+{
+	struct play p;
+	struct ww_report r;
+	struct ww_query q = whole;
+
+	play_begin(&p);
+	uint32_t a = actor(&p, "sleep", 0, 70), k = actor(&p, "kworker", 0, 70), typist = actor(&p, "typist", 0, 70);
+	uint32_t item = work(&p, key ? "flush_to_ldisc" : "other_work", typist, 48, k, 49, 51);
+	runs(&p, a, 10);
+	struct ww_state x = state(a, 10, 50, WW_ST_BLOCKED, WW_CA_SIGNAL);
+	x.wakeup = add_wakeup(&p.f, 50, a, key ? WW_WK_WORK : WW_WK_THREAD, key ? k : typist, key ? item : WW_NONE);
+	x.syscall = add_syscall(&p.f, a, "pselect6", 9, 51, -1, WW_NONE);
+	x.detail = str(&p.f, "SIGINT");
+	add(&p.f, x);
+	p.at[a] = 50;
+	runs(&p, a, 70);
+	waits(&p, typist, 45, WW_CA_TIMER, WW_WK_TIMER, WW_NONE, WW_NONE), runs(&p, typist, 70);
+	waits(&p, k, 49, WW_CA_WORK, WW_WK_THREAD, typist, WW_NONE), runs(&p, k, 70);
+	play_end(&p);
+	q.tid = p.f.thread.tid[a];
+	is_i64(ww_report_make(&p.mem, &p.f, &q, &full, &r, NULL), 0, "a report");
+	const struct ww_link *w = &r.main.waits[0];
+	ok(covers(w), "the chain covers the wait");
+	is_str(w->detail, key ? "interrupted by SIGINT, from the terminal" : "interrupted by SIGINT, sent by typist (102)",
+	       "the signal, and who sent it");
+	if (key)
+		ok(w->nchain == 1 && w->chain[0].thread == WW_NONE, "nobody's doing before the key explains it");
+	else
+		ok(w->nchain == 2 && w->chain[0].thread == typist, "what the sender did is there");
+	ok(strstr(r.findings[0].text, "that a signal ended: interrupted by SIGINT") && !strstr(r.findings[0].text, "behind that"),
+	   "the finding says it too, and nothing behind it: %s", r.findings[0].text);
+	is_str(path_of(&p, a), key ? "sleep running-user 0..10, sleep signal 10..50, sleep running-user 50..70"
+				   : "sleep running-user 0..10, typist timer 10..45, typist running-user 45..50, sleep running-user 50..70",
+	       "the path agrees");
+	play_release(&p);
+}
+
 int main(void)
 {
+	a_key_ends_a_sleep(true);
+	a_key_ends_a_sleep(false);
 	ready_kinds_stay_apart();
 	one_answer_about_whom();
 	report_of_reader();

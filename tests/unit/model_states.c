@@ -266,6 +266,32 @@ static void test_poll(void)
 	}
 }
 
+/* A wait that a signal ended is told by which: of a deadly one SIGKILL is what each thread takes. */
+static void test_signals(void)
+{
+	static const struct {
+		const char *sent, *taken, *want;
+	} cases[] = {
+		{"sig=10 pid=10", "sig=10", "SIGUSR1"}, {"sig=2 pid=10", "sig=9", "SIGINT"}, {"sig=9 pid=10", "sig=9", "SIGKILL"},
+		{"sig=2 pid=20", "sig=9", "SIGKILL"}, {"sig=17 pid=10", "sig=9", "SIGKILL"}, {"sig=40 pid=10", "sig=40", "signal 40"},
+	};
+
+	for (size_t i = 0; i < WW_ARRAY_SIZE(cases); i++) {
+		struct fake *k = poll_trace("ret=-516");
+		struct ww_facts f;
+
+		fake_event(k, 305, 1, "signal_generate", cases[i].sent);
+		fake_event(k, 330, 0, "signal_deliver", cases[i].taken);
+		fake_event(k, 340, 0, "signal_deliver", "sig=12"); /* of another one, after it */
+		run(k, NULL, &f);
+		is_str(nth(&f, 10, 4), "blocked/signal/thread/20", cases[i].sent);
+		uint32_t t = ww_facts_thread_find(&f, 10, 200);
+		is_str(ww_facts_str(&f, f.state.detail[f.state_first[t] + 4]), cases[i].want, "by which");
+		ww_facts_release(&f);
+		fake_free(k);
+	}
+}
+
 /* Loopback: the packet is received in a softirq on top of its own sender. */
 static void test_loopback(void)
 {
@@ -507,6 +533,7 @@ int main(void)
 	test_gap();
 	test_early_wakeup();
 	test_poll();
+	test_signals();
 	test_loopback();
 	test_ftrace_names();
 	test_block_event();
