@@ -242,7 +242,8 @@ void ww_path_sum(struct ww_arena *mem, const struct ww_path *p, struct ww_path_s
 	}
 	end_stretch(&a);
 	add_kinds(&a);
-	qsort(a.sums.v, a.sums.n, sizeof(*a.sums.v), by_kind_and_time);
+	if (a.sums.n)
+		qsort(a.sums.v, a.sums.n, sizeof(*a.sums.v), by_kind_and_time);
 	r.shares = WW_ARENA_ARRAY(mem, struct ww_share, a.sums.n + 1);
 	for (size_t i = 0; i < a.sums.n; i++) {
 		const struct sum *s = &a.sums.v[i];
