@@ -62,3 +62,4 @@ QUERIES
 ls
 echo "== a view goes again"
 $W "CREATE VIEW v AS SELECT 1; DROP VIEW v; SELECT * FROM v" 2>&1
+exit 0
