@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "cmd/commands.h"
 #include "cmd/event_print.h"
+#include "cmd/load.h"
 #include "cmd/opts.h"
 
 struct name_count {
@@ -174,6 +175,8 @@ int cmd_info(int argc, char **argv)
 		rc = ww_trace_open(o.traces[k], NULL, &t, &err);
 		if (!rc)
 			rc = count(t, &c, &err);
+		if (!rc)
+			ww_load_note_state(o.traces[k], &o);
 		if (rc < 0) {
 			worst = ww_exit_worse(worst, ww_opts_fail(&err));
 		} else {

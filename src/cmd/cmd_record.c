@@ -17,7 +17,7 @@ enum {
 };
 
 static const struct ww_opt_extra extra[] = {
-	[OPT_OUTPUT] = {"output", 'o', "DIR", "the trace directory (./whywait.ctf; an older one is moved to DIR.1)"},
+	[OPT_OUTPUT] = {"output", 'o', "DIR", "the trace directory (./whywait.ctf; an older one is moved to DIR.1, one that is being recorded is not)"},
 	[OPT_ALL] = {"system", 'a', NULL, "the whole system, system calls of every task too"},
 	[OPT_PID] = {"pid", 'p', "PID", "a process that runs already, and what it forks; may be repeated"},
 	[OPT_DURATION] = {"duration", 'd', "SECS", "stop after so many seconds (2, 1.5, 500ms)"},
@@ -57,7 +57,7 @@ static bool on_extra(void *ctx, int index, const char *arg)
 	struct ww_session_opts *s = &o->run.session;
 
 	switch (index) {
-	case OPT_OUTPUT: s->outdir = arg; return *arg != 0;
+	case OPT_OUTPUT: s->outdir = arg; s->outdir_or_other = false; return *arg != 0;
 	case OPT_ALL: o->all = s->all_syscalls = true; return true;
 	case OPT_PID: return take_pids(o, arg);
 	case OPT_DURATION: return ww_dur_parse(arg, &o->run.dur_ns) && o->run.dur_ns > 0;
@@ -127,7 +127,8 @@ int cmd_record(int argc, char **argv)
 {
 	bool with_report = !strcmp(argv[0], "whywait");
 	const char *name = with_report ? "" : "record";
-	struct record_opts o = {.run = {.dur_ns = -1, .session = {.outdir = WW_DEFAULT_TRACE}}};
+	struct record_opts o = {.run = {.dur_ns = -1, .lock_fd = -1,
+					.session = {.outdir = WW_DEFAULT_TRACE, .outdir_or_other = true}}};
 	struct ww_opts opts;
 	struct ww_opts_spec spec = {
 		.name = name, .args = "-- CMD [ARG...]",

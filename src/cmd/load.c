@@ -9,6 +9,7 @@
 #include "cmd/commands.h"
 #include "cmd/load.h"
 #include "model/model.h"
+#include "record/outdir.h"
 
 struct progress {
 	struct timespec begin;
@@ -65,6 +66,17 @@ void ww_load_notes(FILE *to, const struct ww_trace *t, const struct ww_facts *f,
 	take_notes(t, &notes);
 	put_notes(to, &notes, f, o);
 	ww_facts_notes_release(&notes);
+}
+
+void ww_load_note_state(const char *path, const struct ww_opts *o)
+{
+	enum ww_outdir_state state = o->quiet ? WW_OUTDIR_WHOLE : ww_outdir_state(path);
+
+	if (state == WW_OUTDIR_CUT)
+		fprintf(stderr, "whywait: %s: its recording did not come to its end (the recorder was killed?): up to a second "
+			"of what it saw last may be missing\n", path);
+	else if (state == WW_OUTDIR_RECORDING)
+		fprintf(stderr, "whywait: %s is being recorded just now: this is what was in it a moment ago\n", path);
 }
 
 int ww_load_model(const char *path, const struct ww_opts *o, struct ww_facts *f, struct ww_facts_notes *notes,
@@ -210,6 +222,7 @@ static int load(const char *path, const struct ww_opts *opts, struct ww_loaded *
 		if (!rc)
 			ww_cache_keep(l->cache, &l->facts, &notes);
 	}
+	ww_load_note_state(path, opts);
 	put_notes(stderr, &notes, &l->facts, opts);
 	ww_facts_notes_release(&notes);
 	return rc ? rc : make_query(l, opts, err);

@@ -30,6 +30,9 @@ struct ww_facts_notes;
 int ww_load_model(const char *path, const struct ww_opts *opts, struct ww_facts *f, struct ww_facts_notes *notes,
 		  struct ww_err *err);
 
+/* Says on stderr when the recording of the trace at `path` goes on, or did not come to its end. */
+void ww_load_note_state(const char *path, const struct ww_opts *o);
+
 struct ww_trace;
 /* What a person should know of damage and loss, as -q and -v say. */
 void ww_load_notes(FILE *to, const struct ww_trace *t, const struct ww_facts *f, const struct ww_opts *o);

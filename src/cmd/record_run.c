@@ -260,6 +260,11 @@ static int set_up(struct ww_record_run *r, struct ww_session **ret, struct ww_la
 	if (rc)
 		return rc;
 	*ret = s;
+	r->lock_fd = ww_session_lock(s);
+	snprintf(r->outdir, sizeof(r->outdir), "%s", ww_session_dir(s));
+	if (strcmp(r->outdir, r->session.outdir) && r->session.outdir_or_other)
+		fprintf(stderr, "whywait: another whywait is recording to %s; this trace is %s\n", r->session.outdir, r->outdir);
+	r->session.outdir = r->outdir;
 	if (r->cmd) {
 		rc = ww_launch_prepare(l, r->cmd, r->for_invoker ? &r->invoker : NULL, &mask, sigpipe.sa_handler, err);
 		if (!rc)
@@ -325,4 +330,6 @@ void ww_record_give(const struct ww_record_run *r)
 {
 	if (r->for_invoker && !r->failed)
 		ww_outdir_give(r->session.outdir, r->invoker.uid, r->invoker.gid);
+	if (r->lock_fd >= 0)
+		close(r->lock_fd);
 }

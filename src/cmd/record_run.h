@@ -18,6 +18,8 @@ struct ww_record_run {
 	bool as_root, quiet;
 	int verbose;
 	/* out */
+	char outdir[4200]; /* where the trace is; session.outdir points to it */
+	int lock_fd;     /* keeps it ours; -1: there is none */
 	bool failed;     /* nothing was recorded; the message is printed */
 	bool partial;    /* events lost, disk full */
 	bool cmd_ran;
@@ -29,7 +31,8 @@ struct ww_record_run {
 /* Records until CMD, the pids or the time have ended, or a signal says so; prints messages, progress and
  * the summary to stderr. */
 void ww_record_run(struct ww_record_run *r);
-/* The trace, and what a report left beside it, belong to the invoker. The last thing to do with it. */
+/* The trace, and what a report left beside it, belong to the invoker, and nothing is locked any more. The last thing to
+ * do with it. */
 void ww_record_give(const struct ww_record_run *r);
 
 #endif

@@ -1,12 +1,14 @@
 /* outdir.c - the trace directory.
  *
  * We are often root in a directory that is somebody else's: links are not followed, nothing is removed that
- * does not look like a trace of ours (a metadata file with CTF's magic number, flat files beside it).
+ * does not look like a trace of ours (a metadata file with CTF's magic number, flat files beside it), and nothing
+ * that another recorder has locked.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,61 +92,140 @@ static int refuse(const char *path, const char *why, struct ww_err *err)
 	return ww_err_hint(err, "it was left alone; choose another directory with -o");
 }
 
+enum open_result { OPENED, BUSY, GONE, FAILED };
+
+/* Opens and locks what is at `path` now. Where locks are not known (an old NFS) nobody can be asked. */
+static enum open_result open_locked(const char *path, int *ret_fd)
+{
+	struct stat a, b;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ENOENT ? GONE : FAILED;
+	bool busy = flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+	/* Moved away between the two calls: it was another's, and so is the lock. */
+	bool same = !fstat(fd, &a) && !lstat(path, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	if (busy || !same) {
+		close(fd);
+		return same ? BUSY : GONE;
+	}
+	*ret_fd = fd;
+	return OPENED;
+}
+
 /* Moves the trace at `path` to `path`.1. */
 static int rotate(const char *path, struct ww_err *err)
 {
 	char old[4096 + 2];
+	int fd;
 
 	snprintf(old, sizeof(old), "%s.1", path);
-	int fd = open(old, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0) {
+	enum open_result r = open_locked(old, &fd);
+	if (r == BUSY)
+		return refuse(old, "is in the way of the older trace, and is being recorded by another whywait", err);
+	if (r == OPENED) {
 		bool ours = is_trace(fd) || is_empty(fd);
+		if (ours)
+			remove_tree(AT_FDCWD, old, 4);
 		close(fd);
 		if (!ours)
 			return refuse(old, "is in the way of the older trace, and is not a trace", err);
-		remove_tree(AT_FDCWD, old, 4);
 	}
 	if (renameat(AT_FDCWD, path, AT_FDCWD, old))
 		return ww_err_errno(err, path, "cannot move the older trace to %s", old);
 	return 0;
 }
 
-int ww_outdir_make(const char *path, int *ret_dirfd, struct ww_err *err)
+/* One try: 0 with *ret_dirfd >= 0, 0 with -1 when things changed under us, -WW_EUSAGE with *ret_busy. */
+static int make_once(const char *path, int *ret_dirfd, bool *ret_busy, struct ww_err *err)
 {
-	char clean[4096];
 	struct stat st;
-	size_t n = strlen(path);
+	int fd;
 
-	if (n == 0 || n >= sizeof(clean))
-		return ww_err_set(err, WW_EUSAGE, path, WW_ERR_NO_OFFSET, "not a name for a directory");
-	memcpy(clean, path, n + 1);
-	while (n > 1 && clean[n - 1] == '/')
-		clean[--n] = 0;
-	if (!lstat(clean, &st)) {
-		if (!S_ISDIR(st.st_mode))
-			return refuse(clean, "exists and is not a directory", err);
-		int fd = open(clean, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd < 0)
-			return ww_err_errno(err, clean, "cannot open");
-		if (is_empty(fd)) {
-			*ret_dirfd = fd;
-			return 0;
-		}
-		bool ours = is_trace(fd);
-		close(fd);
-		if (!ours)
-			return refuse(clean, "is a directory that holds something other than a trace", err);
-		int rc = rotate(clean, err);
-		if (rc)
+	*ret_dirfd = -1;
+	if (mkdir(path, 0750) && errno != EEXIST)
+		return ww_err_errno(err, path, "cannot make the trace directory");
+	if (!lstat(path, &st) && !S_ISDIR(st.st_mode))
+		return refuse(path, "exists and is not a directory", err);
+	switch (open_locked(path, &fd)) {
+	case GONE: return 0;
+	case FAILED: return ww_err_errno(err, path, "cannot open");
+	case BUSY: *ret_busy = true; return -WW_EUSAGE;
+	case OPENED: break;
+	}
+	if (is_empty(fd)) {
+		*ret_dirfd = fd;
+		return 0;
+	}
+	int rc = is_trace(fd) ? rotate(path, err)
+			      : refuse(path, "is a directory that holds something other than a trace", err);
+	close(fd);
+	return rc;
+}
+
+#define MAX_TRIES 100
+#define MAX_OTHERS 1000
+
+static int make(const char *path, int *ret_dirfd, bool *ret_busy, struct ww_err *err)
+{
+	*ret_busy = false;
+	for (int i = 0; i < MAX_TRIES; i++) {
+		int rc = make_once(path, ret_dirfd, ret_busy, err);
+		if (rc || *ret_dirfd >= 0)
 			return rc;
 	}
-	if (mkdir(clean, 0750))
-		return ww_err_errno(err, clean, "cannot make the trace directory");
-	int fd = open(clean, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return ww_err_set(err, WW_EIO, path, WW_ERR_NO_OFFSET, "others move this directory faster than we can open it");
+}
+
+int ww_outdir_make(char *path, size_t size, bool other, int *ret_dirfd, struct ww_err *err)
+{
+	char clean[4000];
+	size_t n = strlen(path);
+	bool busy;
+
+	if (n == 0 || n >= sizeof(clean) || size < sizeof(clean) + 16)
+		return ww_err_set(err, WW_EUSAGE, path, WW_ERR_NO_OFFSET, "not a name for a directory");
+	while (n > 1 && path[n - 1] == '/')
+		path[--n] = 0;
+	memcpy(clean, path, n + 1);
+	int rc = make(path, ret_dirfd, &busy, err);
+	const char *slash = strrchr(clean, '/'), *dot = strrchr(slash ? slash : clean, '.');
+	int stem = (int)(dot ? dot - clean : (ptrdiff_t)n);
+	for (unsigned i = 2; busy && other && i < MAX_OTHERS; i++) {
+		snprintf(path, size, "%.*s-%u%s", stem, clean, i, clean + stem);
+		rc = make(path, ret_dirfd, &busy, err);
+	}
+	if (busy)
+		return refuse(path, "is being recorded by another whywait", err);
+	return rc;
+}
+
+int ww_outdir_mark(int dirfd, struct ww_err *err)
+{
+	int fd = openat(dirfd, WW_OUTDIR_MARK, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+
 	if (fd < 0)
-		return ww_err_errno(err, clean, "cannot open");
-	*ret_dirfd = fd;
+		return ww_err_errno(err, WW_OUTDIR_MARK, "cannot create");
+	close(fd);
 	return 0;
+}
+
+void ww_outdir_unmark(int dirfd)
+{
+	unlinkat(dirfd, WW_OUTDIR_MARK, 0);
+}
+
+enum ww_outdir_state ww_outdir_state(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	enum ww_outdir_state r = WW_OUTDIR_WHOLE;
+
+	if (fd < 0)
+		return r;
+	if (!faccessat(fd, WW_OUTDIR_MARK, F_OK, AT_SYMLINK_NOFOLLOW))
+		r = flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK ? WW_OUTDIR_RECORDING : WW_OUTDIR_CUT;
+	close(fd);
+	return r;
 }
 
 void ww_outdir_share(int dirfd, gid_t gid)

@@ -113,6 +113,11 @@ static void misses_prepare(struct ww_recorder *rec)
 	iterate(rec->skel->progs.ww_find_mark);
 }
 
+void ww_recorder_write_to(struct ww_recorder *rec, const char *outdir)
+{
+	snprintf(rec->rings.outdir, sizeof(rec->rings.outdir), "%s", outdir);
+}
+
 int ww_recorder_open(const struct ww_recorder_opts *opts, struct ww_recorder **ret, struct ww_err *err)
 {
 	struct ww_recorder *rec = ww_xcalloc(1, sizeof(*rec));
@@ -123,7 +128,7 @@ int ww_recorder_open(const struct ww_recorder_opts *opts, struct ww_recorder **r
 	rec->opts.outdir = NULL;
 	memcpy(rec->rings.uuid, opts->uuid, sizeof(rec->rings.uuid));
 	if (opts->outdir && !opts->flight_bytes)
-		snprintf(rec->rings.outdir, sizeof(rec->rings.outdir), "%s", opts->outdir);
+		ww_recorder_write_to(rec, opts->outdir);
 	r = ww_load_sizes(rec, err);
 	if (!r)
 		r = ww_load_programs(rec, NULL, err);

@@ -22,7 +22,7 @@
 struct ww_recorder;
 
 struct ww_recorder_opts {
-	const char *outdir;     /* exists already; may be NULL with flight_bytes: no file until a snapshot */
+	const char *outdir;     /* exists already; NULL: no file until ww_recorder_write_to, or a snapshot */
 	uint8_t uuid[16];       /* of the trace, as in its metadata */
 	uint64_t ring_bytes;    /* for each CPU; 0: 8 MiB */
 	uint32_t subbuf_bytes;  /* a power of two, 4 KiB to 1 MiB; 0: 256 KiB, less when the ring is small */
@@ -48,6 +48,8 @@ struct ww_recorder_stats {
  * privileges, -WW_EKERNEL when it lacks BTF or a tracepoint that we cannot do without. */
 int ww_recorder_open(const struct ww_recorder_opts *opts, struct ww_recorder **ret,
 		     struct ww_err *err);
+/* The directory of the stream files, which exists already; before start. */
+void ww_recorder_write_to(struct ww_recorder *rec, const char *outdir);
 /* Loads the programs as ww_recorder_open does, or `only` that one when it is not NULL, and lets go of them; err
  * names the first that the kernel refuses. */
 int ww_recorder_try(const char *only, struct ww_err *err);

@@ -28,7 +28,8 @@ struct target {
 };
 
 struct ww_session {
-	struct ww_session_opts opts;
+	struct ww_session_opts opts; /* its outdir is dir */
+	char dir[4200];
 	struct ww_recorder *rec;
 	int dirfd, pid_fd;
 	uint8_t uuid[16];
@@ -130,23 +131,28 @@ int ww_session_open(const struct ww_session_opts *opts, struct ww_session **ret,
 	int rc;
 
 	s->opts = *opts;
+	snprintf(s->dir, sizeof(s->dir), "%s", opts->outdir);
+	s->opts.outdir = s->dir;
 	s->dirfd = s->pid_fd = -1;
 	s->dump.file.fd = -1;
 	rc = ww_ctf_uuid_make(s->uuid, err);
 	if (rc)
 		goto fail;
-	struct ww_recorder_opts ro = {.outdir = opts->flight_bytes ? NULL : opts->outdir, .light = opts->light,
-				      .stacks = opts->stacks, .all_syscalls = opts->all_syscalls,
-				      .ring_bytes = opts->ring_bytes, .flight_bytes = opts->flight_bytes};
+	struct ww_recorder_opts ro = {.light = opts->light, .stacks = opts->stacks,
+				      .all_syscalls = opts->all_syscalls, .ring_bytes = opts->ring_bytes,
+				      .flight_bytes = opts->flight_bytes};
 	memcpy(ro.uuid, s->uuid, 16);
 	/* Loading first: when the kernel refuses, an older trace has not been moved for nothing. */
 	rc = ww_privilege_check(err);
 	if (!rc)
 		rc = ww_recorder_open(&ro, &s->rec, err);
 	if (!rc)
-		rc = ww_outdir_make(opts->outdir, &s->dirfd, err);
+		rc = ww_outdir_make(s->dir, sizeof(s->dir), opts->outdir_or_other, &s->dirfd, err);
 	if (!rc && !opts->flight_bytes) {
-		rc = write_metadata(s, s->dirfd, err);
+		ww_recorder_write_to(s->rec, s->dir);
+		rc = ww_outdir_mark(s->dirfd, err);
+		if (!rc)
+			rc = write_metadata(s, s->dirfd, err);
 		if (!rc)
 			rc = open_dump(s, s->dirfd, 0, &s->dump, err);
 	}
@@ -157,6 +163,16 @@ int ww_session_open(const struct ww_session_opts *opts, struct ww_session **ret,
 fail:
 	ww_session_close(s);
 	return rc;
+}
+
+const char *ww_session_dir(const struct ww_session *s)
+{
+	return s->dir;
+}
+
+int ww_session_lock(const struct ww_session *s)
+{
+	return fcntl(s->dirfd, F_DUPFD_CLOEXEC, 0);
 }
 
 int ww_session_target(struct ww_session *s, int32_t pid, struct ww_err *err)
@@ -220,8 +236,10 @@ void ww_session_target_begin(struct ww_session *s, int32_t pid, uint64_t begin_t
 		snprintf(t->comm, sizeof(t->comm), "%s", comm);
 		t->cmdline = ww_xstrdup(cmdline);
 	}
-	if (s->dump.buf && !s->stopped)
-		ww_dump_target(&s->dump, begin_ts_ns, pid, true, 0, comm, cmdline, NULL);
+	if (!s->dump.buf || s->stopped)
+		return;
+	ww_dump_target(&s->dump, begin_ts_ns, pid, true, 0, comm, cmdline, NULL);
+	ww_ctf_out_flush(&s->dump, NULL); /* whom the trace is about is known from now on, whatever kills us */
 }
 
 void ww_session_target_end(struct ww_session *s, int32_t pid, uint64_t end_ts_ns, int32_t wait_status)
@@ -363,7 +381,9 @@ void ww_session_close(struct ww_session *s)
 		free(s->targets[i].cmdline);
 	if (s->pid_fd >= 0)
 		close(s->pid_fd);
-	if (s->dirfd >= 0)
+	if (s->dirfd >= 0) {
+		ww_outdir_unmark(s->dirfd);
 		close(s->dirfd);
+	}
 	free(s);
 }

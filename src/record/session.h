@@ -16,14 +16,20 @@ struct ww_session;
 
 struct ww_session_opts {
 	const char *outdir;
+	bool outdir_or_other; /* when it is being recorded, see ww_outdir_make */
 	bool light, stacks, all_syscalls;
 	uint64_t flight_bytes, ring_bytes; /* see recorder.h */
 	bool share;                        /* this group may read what is recorded */
 	gid_t share_gid;
 };
 
+/* Makes the directory, which ww_session_dir names. */
 int ww_session_open(const struct ww_session_opts *opts, struct ww_session **ret, struct ww_err *err);
 int ww_session_target(struct ww_session *s, int32_t pid, struct ww_err *err);
+/* The trace directory's path, until close. */
+const char *ww_session_dir(const struct ww_session *s);
+/* A descriptor that keeps the directory locked after the session (outdir.h); the caller closes it. */
+int ww_session_lock(const struct ww_session *s);
 /* Attaches, writes the state dump, gives up the privileges that are not needed any more.
  * CAP_CHOWN is kept when the trace is shared, to be given away in the end (ww_outdir_give). */
 int ww_session_start(struct ww_session *s, struct ww_err *err);

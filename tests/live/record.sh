@@ -77,6 +77,13 @@ mkdir precious && echo keep > precious/file
 [ $rc != 0 ] && [ "$(cat precious/file)" = keep ] && [ "$(ls precious)" = file ]
 ok $? "a directory that is no trace is refused and left alone"
 sound whywait.ctf "a short recording"
+rm -rf whywait*.ctf*
+"$W" record -q -- sh -c '"$0" -- sh -c "exit 6"; "$0" record -q -o whywait.ctf -- true; echo $?' "$W" > out 2> err
+{ grep -q 'another whywait is recording to ./whywait.ctf; this trace is ./whywait-2.ctf' err && grep -q '^sh (.*wall time' err &&
+	"$W" events whywait-2.ctf | grep -q 'whywait_target.*exit 6' && [ ! -e whywait.ctf.1 ]; }
+ok $? "what is being recorded is not moved: a second one is whywait-2.ctf, and reports on itself"
+is "$(cat out)" 125 "with -o it is refused: $(grep 'being recorded by another' err)"
+"$W" report whywait.ctf 2> err | grep -q '^sh (.*wall time' && [ ! -s err ]; ok $? "and the first is whole"
 
 # ---- who runs it ----
 export SUDO_UID=65534 SUDO_GID=65534
@@ -97,6 +104,10 @@ sleep 2.6
 kill -9 $p; read -r up _ < /proc/uptime
 wait $p 2>/dev/null
 sound killed "after kill -9" lossy
+"$W" info killed 2>&1 > out | grep -q 'did not come to its end'; ok $? "a trace that was cut says so"
+"$W" record -q -o cut -- sh -c 'kill -9 $PPID; sleep 0.2' 2> err
+"$W" report cut > out 2> err; grep -q '^sh (.*kill -9' out && grep -q 'did not come to its end' err
+ok $? "killed at once: the target is known, and that it was cut: $(head -n 1 out)"
 last=$(babeltrace2 --clock-cycles killed 2>/dev/null | tail -n 1 | sed 's/^\[0*\([0-9]*\)\].*/\1/')
 mono=$(/usr/bin/python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_MONOTONIC), time.clock_gettime_ns(time.CLOCK_BOOTTIME))')
 age=$(/usr/bin/python3 -c "m, b = map(int, '$mono'.split()); print((int(float('$up') * 1e9) - (b - m) - $last) // 1000000)")
@@ -156,7 +167,7 @@ for i in $(seq "$(nproc)"); do timeout 60 nice -n 19 sh -c 'while :; do :; done'
 "$W" record -q -o tail -p $! -d 0.4 || [ $? = 3 ]; ok $? "-p PID -d 0.4"
 gap=$(babeltrace2 --clock-cycles tail 2>/dev/null | awk '{t = $1; gsub(/[^0-9]/, "", t); end = t}
 	!/ whywait_(clock|cost|target)/ {last = t} END {print int((end - last) / 1000000)}')
-[ "${gap:-99}" -lt 15 ]; ok $? "nothing is told of a time in which nothing was recorded: the last event is $gap ms before the end"
+[ "${gap:-99}" -lt 10 ]; ok $? "nothing is told of a time in which nothing was recorded: the last event is $gap ms before the end"
 
 "$W" record -q -o flight --flight 1M -a 2> err & p=$!
 ready flight $p
