@@ -6,7 +6,7 @@
 #include "analysis/names.h"
 #include "analysis/rows.h"
 
-extern const struct ww_analysis ww_analysis_sched, ww_analysis_sched_pairs;
+extern const struct ww_analysis ww_analysis_sched, ww_analysis_sched_pairs, ww_analysis_sched_numa;
 
 enum { TID, PID, COMM, RUNS, RUNNING, DELAYS, TOTAL, AVG, P50, P95, P99, MAX, MAX_AT, PREEMPTED, MIGRATED, NCOLUMNS };
 
@@ -227,6 +227,76 @@ static int run_pairs(struct ww_arena *mem, const struct ww_facts *f, const struc
 	return 0;
 }
 
+/* ---- who was brought to the node of its memory ---- */
+
+enum { N_TID, N_PID, N_COMM, N_FROM, N_TO, N_MOVED, N_SWAPPED, N_STUCK, N_NCOLUMNS };
+
+static const struct ww_column numa_columns[N_NCOLUMNS] = {
+	[N_TID] = {"tid", "tid", WW_T_INT, "thread id"},
+	[N_PID] = {"pid", "process", WW_T_INT, "process id; -1 unknown"},
+	[N_COMM] = {"comm", "name", WW_T_STR, "last name of the thread"},
+	[N_FROM] = {"from_node", "from node", WW_T_INT, "where it ran, away from its memory"},
+	[N_TO] = {"to_node", "to node", WW_T_INT, "where most of its memory is"},
+	[N_MOVED] = {"moved", "moved", WW_T_COUNT, "times the scheduler moved it there"},
+	[N_SWAPPED] = {"swapped", "swapped", WW_T_COUNT, "times it changed places with another thread"},
+	[N_STUCK] = {"stuck", "stuck", WW_T_COUNT, "times it had to stay"},
+};
+
+struct between {
+	uint32_t thread, kinds[3];
+	int32_t from, to;
+};
+
+static int most_tried(const void *a, const void *b)
+{
+	const struct between *x = a, *y = b;
+	uint32_t i = x->kinds[0] + x->kinds[1] + x->kinds[2], k = y->kinds[0] + y->kinds[1] + y->kinds[2];
+
+	return i < k ? 1 : i > k ? -1 : 0;
+}
+
+static void add_between(struct ww_rows *rows, uint32_t thread, int32_t from, int32_t to, uint8_t kind)
+{
+	struct between *b = ww_rows_get(rows, ww_hash_mix(thread, (uint64_t)(uint32_t)from << 32 | (uint32_t)to));
+
+	b->thread = thread;
+	b->from = from;
+	b->to = to;
+	b->kinds[WW_MIN(kind, 2)]++;
+}
+
+static int run_numa(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+		    struct ww_err *err)
+{
+	const struct ww_numa_move_cols *m = &f->numa_move;
+	struct ww_rows rows;
+
+	ww_rows_init(&rows, sizeof(struct between));
+	for (uint32_t i = 0; i < m->n; i++) {
+		if (!ww_query_holds(q, m->ts_ns[i]))
+			continue;
+		if (m->thread[i] < f->thread.n && ww_query_takes(f, q, m->thread[i]))
+			add_between(&rows, m->thread[i], m->from_node[i], m->to_node[i], m->kind[i]);
+		if (m->other[i] < f->thread.n && ww_query_takes(f, q, m->other[i]))
+			add_between(&rows, m->other[i], m->to_node[i], m->from_node[i], m->kind[i]);
+	}
+	const uint32_t *order = ww_rows_order(mem, &rows, most_tried);
+	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_sched_numa, f, rows.n);
+	for (uint32_t i = 0; i < rows.n; i++, c += N_NCOLUMNS) {
+		const struct between *b = ww_rows_at(&rows, order[i]);
+		c[N_TID].i = f->thread.tid[b->thread];
+		c[N_PID].i = f->thread.pid[b->thread];
+		c[N_COMM].s = ww_name_comm(f, b->thread);
+		c[N_FROM].i = b->from;
+		c[N_TO].i = b->to;
+		c[N_MOVED].i = b->kinds[0];
+		c[N_SWAPPED].i = b->kinds[1];
+		c[N_STUCK].i = b->kinds[2];
+	}
+	ww_rows_release(&rows);
+	return 0;
+}
+
 const struct ww_analysis ww_analysis_sched = {
 	.name = "sched", .summary = "how long ready threads waited for a CPU",
 	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
@@ -234,4 +304,8 @@ const struct ww_analysis ww_analysis_sched = {
 const struct ww_analysis ww_analysis_sched_pairs = {
 	.name = "sched_pairs", .summary = "who took the CPU from whom",
 	.columns = pair_columns, .ncolumns = NPAIR, .run = run_pairs,
+};
+const struct ww_analysis ww_analysis_sched_numa = {
+	.name = "sched_numa", .summary = "who was brought to the node of its memory, or could not be (sched_move_numa and the like)",
+	.columns = numa_columns, .ncolumns = N_NCOLUMNS, .run = run_numa,
 };

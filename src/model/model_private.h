@@ -10,6 +10,7 @@
  *   syscall.c   system calls; fd.c descriptors and files; ready.c what poll found
  *   stack.c where threads blocked; symbols.c names for it
  *   block.c timer.c net.c work.c fault.c statedump.c own.c   one kind of event each
+ *   numa.c      the scheduler's moves between memory nodes
  *   cgroup.c    which cgroup a thread is in
  *   finish.c    end of the trace: open states, gaps, what the producer knew
  */
@@ -304,7 +305,8 @@ int ww_model_finish(struct ww_model *m, struct ww_err *err);
 /* ---- handlers, named in model.c's table ---- */
 #define WW_HANDLER(name) void ww_on_##name(struct ww_model *m, const struct ww_event *ev)
 WW_HANDLER(switch); WW_HANDLER(waking); WW_HANDLER(wakeup); WW_HANDLER(wakeup_new);
-WW_HANDLER(migrate); WW_HANDLER(fork); WW_HANDLER(exec); WW_HANDLER(exit); WW_HANDLER(rename);
+WW_HANDLER(migrate); WW_HANDLER(numa_move); WW_HANDLER(numa_swap); WW_HANDLER(numa_stick);
+ WW_HANDLER(fork); WW_HANDLER(exec); WW_HANDLER(exit); WW_HANDLER(rename);
 WW_HANDLER(irq_entry); WW_HANDLER(irq_exit); WW_HANDLER(soft_entry); WW_HANDLER(soft_exit); WW_HANDLER(soft_raise);
 WW_HANDLER(vector_entry); WW_HANDLER(vector_exit);
 WW_HANDLER(hrt_start); WW_HANDLER(hrt_cancel); WW_HANDLER(hrt_expire); WW_HANDLER(timer_done);
