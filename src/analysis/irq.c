@@ -157,6 +157,25 @@ static int most_taken(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
 }
 
+static bool put_victim(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	const struct victim *v = sum;
+
+	c[T_TID].i = x->f->thread.tid[v->thread];
+	c[T_PID].i = x->f->thread.pid[v->thread];
+	c[T_COMM].s = ww_name_comm(x->f, v->thread);
+	c[T_COUNT].i = v->count;
+	c[T_TOTAL].i = v->ns;
+	c[T_HARD].i = v->of[WW_IK_HARD];
+	c[T_SOFT].i = v->of[WW_IK_SOFT];
+	c[T_TIMER].i = v->of[WW_IK_TIMER];
+	c[T_OTHER].i = v->of[3];
+	c[T_MAX].i = v->max;
+	c[T_MAX_AT].i = x->f->interrupt.start_ts_ns[v->longest];
+	c[T_MAX_NAME].s = ww_facts_str(x->f, x->f->interrupt.name[v->longest]);
+	return true;
+}
+
 static int run_threads(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 		       struct ww_err *err)
 {
@@ -177,24 +196,11 @@ static int run_threads(struct ww_arena *mem, const struct ww_facts *f, const str
 			v->longest = i;
 		}
 	}
-	const uint32_t *order = ww_rows_order(mem, &rows, most_taken);
-	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_irq_thread, f, rows.n);
-	for (uint32_t i = 0; i < rows.n; i++, c += T_NCOLUMNS) {
-		const struct victim *v = ww_rows_at(&rows, order[i]);
-		c[T_TID].i = f->thread.tid[v->thread];
-		c[T_PID].i = f->thread.pid[v->thread];
-		c[T_COMM].s = ww_name_comm(f, v->thread);
-		c[T_COUNT].i = v->count;
-		c[T_TOTAL].i = v->ns;
-		c[T_HARD].i = v->of[WW_IK_HARD];
-		c[T_SOFT].i = v->of[WW_IK_SOFT];
-		c[T_TIMER].i = v->of[WW_IK_TIMER];
-		c[T_OTHER].i = v->of[3];
-		c[T_MAX].i = v->max;
-		c[T_MAX_AT].i = f->interrupt.start_ts_ns[v->longest];
-		c[T_MAX_NAME].s = ww_facts_str(f, f->interrupt.name[v->longest]);
-	}
-	ww_rows_release(&rows);
+	const struct ww_fill fill = {
+		.analysis = &ww_analysis_irq_thread, .f = f, .q = q, .mem = mem,
+		.order = most_taken, .put = put_victim,
+	};
+	ww_rows_fill(&fill, &rows, ret);
 	return 0;
 }
 

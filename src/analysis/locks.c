@@ -66,19 +66,26 @@ static void add(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, stru
 		ww_share_add(holders, row, peer, f->state.dur_ns[i]);
 }
 
-static void put(struct ww_arena *mem, const struct ww_facts *f, const struct sum *s, union ww_cell *c)
+static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
 {
+	const struct ww_share *most = (const struct ww_share *)x->ctx + row;
+	const struct ww_facts *f = x->f;
+	const struct sum *s = sum;
+
 	c[KIND].s = ww_cause_name(s->cause);
 	c[PID].i = f->thread.pid[s->thread];
-	c[OBJECT].s = s->object ? ww_arena_printf(mem, "0x%" PRIx64, s->object)
+	c[OBJECT].s = s->object ? ww_arena_printf(x->mem, "0x%" PRIx64, s->object)
 				: s->file < f->file.n ? ww_name_file(f, s->file) : "";
-	c[WAITER].s = ww_name_thread(mem, f, s->thread);
+	c[WAITER].s = ww_name_thread(x->mem, f, s->thread);
 	c[COUNT].i = s->count;
 	c[TOTAL].i = s->ns;
 	c[AVG].i = s->ns / s->count;
 	c[MAX].i = s->max;
 	c[MAX_AT].i = s->max_at;
-	c[STACK].s = ww_stack_text(mem, f, ww_stack_of_wait(f, s->longest, false));
+	c[STACK].s = ww_stack_text(x->mem, f, ww_stack_of_wait(f, s->longest, false));
+	c[HOLDER].s = most->ns ? ww_name_thread(x->mem, f, most->thread) : "";
+	c[P99].i = ww_samples_part(x->samples, row, 990);
+	return true;
 }
 
 static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
@@ -93,18 +100,13 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 		if (f->state.state[i] == WW_ST_BLOCKED && is_lock(f->state.cause[i]) &&
 		    ww_query_holds(q, f->state.start_ts_ns[i]) && ww_query_takes(f, q, f->state.thread[i]))
 			add(f, i, &rows, &holders, &samples);
-	ww_samples_seal(&samples);
 	const struct ww_share *most = ww_share_largest(mem, &holders, rows.n);
-	const uint32_t *order = ww_rows_order(mem, &rows, longest_first);
-	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_locks, f, rows.n);
-	for (uint32_t i = 0; i < rows.n; i++, c += NCOLUMNS) {
-		put(mem, f, ww_rows_at(&rows, order[i]), c);
-		c[HOLDER].s = most[order[i]].ns ? ww_name_thread(mem, f, most[order[i]].thread) : "";
-		c[P99].i = ww_samples_part(&samples, order[i], 990);
-	}
-	ww_samples_release(&samples);
 	ww_rows_release(&holders);
-	ww_rows_release(&rows);
+	const struct ww_fill fill = {
+		.analysis = &ww_analysis_locks, .f = f, .q = q, .mem = mem,
+		.order = longest_first, .put = put, .samples = &samples, .ctx = most,
+	};
+	ww_rows_fill(&fill, &rows, ret);
 	return 0;
 }
 

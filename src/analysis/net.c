@@ -169,11 +169,16 @@ static int most_waited(const void *a, const void *b)
 	return i < k ? 1 : i > k ? -1 : 0;
 }
 
-static void put(struct ww_arena *mem, const struct ww_facts *f, const struct connection *k, union ww_cell *c)
+static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
 {
+	const struct connection *k = sum;
+	const struct ww_facts *f = x->f;
+	struct ww_arena *mem = x->mem;
 	const struct ww_packet_cols *p = &f->packet;
 	uint32_t i = k->first;
 
+	if (ww_query_asks(x->q) && !k->asked)
+		return false;
 	c[PROTO].s = proto_name(mem, p->proto[i]);
 	c[HERE].s = end_name(mem, p->family[i], p->saddr_hi[i], p->saddr_lo[i], p->sport[i]);
 	c[THERE].s = end_name(mem, p->family[i], p->daddr_hi[i], p->daddr_lo[i], p->dport[i]);
@@ -186,6 +191,8 @@ static void put(struct ww_arena *mem, const struct ww_facts *f, const struct con
 	c[DUR].i = k->end - k->begin;
 	c[BLOCKED].i = k->blocked;
 	c[USER].s = k->waiter_ns ? ww_name_thread(mem, f, k->waiter) : "";
+	c[RTT].i = ww_samples_part(x->samples, row, 500);
+	return true;
 }
 
 static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
@@ -203,21 +210,11 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 		add_packet(f, q, i, &rows, &rtts);
 	}
 	add_waits(f, q, &rows);
-	ww_samples_seal(&rtts);
-	const uint32_t *order = ww_rows_order(mem, &rows, most_waited);
-	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_net, f, rows.n);
-	ret->nrows = 0;
-	for (uint32_t i = 0; i < rows.n; i++) {
-		const struct connection *k = ww_rows_at(&rows, order[i]);
-		if (ww_query_asks(q) && !k->asked)
-			continue;
-		put(mem, f, k, c);
-		c[RTT].i = ww_samples_part(&rtts, order[i], 500);
-		c += NCOLUMNS;
-		ret->nrows++;
-	}
-	ww_samples_release(&rtts);
-	ww_rows_release(&rows);
+	const struct ww_fill fill = {
+		.analysis = &ww_analysis_net, .f = f, .q = q, .mem = mem,
+		.order = most_waited, .put = put, .samples = &rtts,
+	};
+	ww_rows_fill(&fill, &rows, ret);
 	return 0;
 }
 

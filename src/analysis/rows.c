@@ -166,6 +166,23 @@ union ww_cell *ww_table_init(struct ww_arena *mem, struct ww_table *ret, const s
 	return c;
 }
 
+void ww_rows_fill(const struct ww_fill *x, struct ww_rows *sums, struct ww_table *ret)
+{
+	if (x->samples)
+		ww_samples_seal(x->samples);
+	const uint32_t *order = ww_rows_order(x->mem, sums, x->order);
+	union ww_cell *c = ww_table_init(x->mem, ret, x->analysis, x->f, sums->n);
+	ret->nrows = 0;
+	for (uint32_t i = 0; i < sums->n; i++)
+		if (x->put(x, ww_rows_at(sums, order[i]), order[i], c)) {
+			c += x->analysis->ncolumns;
+			ret->nrows++;
+		}
+	if (x->samples)
+		ww_samples_release(x->samples);
+	ww_rows_release(sums);
+}
+
 struct sort {
 	const struct ww_table *t;
 	uint32_t column;

@@ -1,6 +1,7 @@
 /* rows.h - what analyses that sum things up share: sums found by a key, samples with their percentiles.
  *
  *   struct ww_rows r; ww_rows_init(&r, sizeof(struct sum));  struct sum *s = ww_rows_get(&r, key); ...
+ *   ww_rows_fill(&(struct ww_fill){..., .order = larger_first, .put = put}, &r, ret);   and r is released; or
  *   order = ww_rows_order(mem, &r, larger_first);  ... ww_rows_at(&r, order[i]) ...  ww_rows_release(&r);
  *   struct ww_samples s = {0};  ww_samples_push(&s, row, ns);  ww_samples_seal(&s);
  *   ns = ww_samples_part(&s, row, 990);
@@ -81,6 +82,22 @@ static inline bool ww_query_asks(const struct ww_query *q)
 
 /* Does it ask about this thread? One that names none asks about all. By cgroup: the last one that it was in. */
 bool ww_query_takes(const struct ww_facts *f, const struct ww_query *q, uint32_t thread);
+
+/* From sums to a table: how its rows are ordered and filled. */
+struct ww_fill {
+	const struct ww_analysis *analysis;
+	const struct ww_facts *f;
+	const struct ww_query *q;
+	struct ww_arena *mem;
+	int (*order)(const void *a, const void *b); /* of two sums */
+	/* Writes the cells (zeroed) of a sum; row is its number among the sums and samples. false: it is left out. */
+	bool (*put)(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c);
+	struct ww_samples *samples; /* sealed here; NULL none */
+	const void *ctx;            /* what else `put` needs */
+};
+
+/* Makes the table; the sums and the samples are released. */
+void ww_rows_fill(const struct ww_fill *x, struct ww_rows *sums, struct ww_table *ret);
 
 /* The cells of n rows, zeroed, for `a`. */
 union ww_cell *ww_table_init(struct ww_arena *mem, struct ww_table *ret, const struct ww_analysis *a,

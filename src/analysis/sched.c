@@ -103,6 +103,28 @@ static int longest_delay(const void *a, const void *b)
 	return x->delay < y->delay ? 1 : x->delay > y->delay ? -1 : 0;
 }
 
+static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	const struct sum *s = sum;
+
+	c[TID].i = x->f->thread.tid[s->thread];
+	c[PID].i = x->f->thread.pid[s->thread];
+	c[COMM].s = ww_name_comm(x->f, s->thread);
+	c[RUNS].i = s->runs;
+	c[RUNNING].i = s->running;
+	c[DELAYS].i = s->delays;
+	c[TOTAL].i = s->delay;
+	c[AVG].i = s->delays ? s->delay / s->delays : 0;
+	c[P50].i = ww_samples_part(x->samples, row, 500);
+	c[P95].i = ww_samples_part(x->samples, row, 950);
+	c[P99].i = ww_samples_part(x->samples, row, 990);
+	c[MAX].i = s->max;
+	c[MAX_AT].i = s->delays ? s->max_at : WW_NO_TIME;
+	c[PREEMPTED].i = s->preempted;
+	c[MIGRATED].i = s->migrated;
+	return true;
+}
+
 static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 	       struct ww_err *err)
 {
@@ -114,29 +136,11 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 	for (uint32_t t = 0; t < f->thread.n; t++)
 		if (!(f->thread.flags[t] & WW_TF_IDLE) && ww_query_takes(f, q, t))
 			add_states(f, q, t, &rows, &samples);
-	ww_samples_seal(&samples);
-	const uint32_t *order = ww_rows_order(mem, &rows, longest_delay);
-	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_sched, f, rows.n);
-	for (uint32_t i = 0; i < rows.n; i++, c += NCOLUMNS) {
-		const struct sum *s = ww_rows_at(&rows, order[i]);
-		c[TID].i = f->thread.tid[s->thread];
-		c[PID].i = f->thread.pid[s->thread];
-		c[COMM].s = ww_name_comm(f, s->thread);
-		c[RUNS].i = s->runs;
-		c[RUNNING].i = s->running;
-		c[DELAYS].i = s->delays;
-		c[TOTAL].i = s->delay;
-		c[AVG].i = s->delays ? s->delay / s->delays : 0;
-		c[P50].i = ww_samples_part(&samples, order[i], 500);
-		c[P95].i = ww_samples_part(&samples, order[i], 950);
-		c[P99].i = ww_samples_part(&samples, order[i], 990);
-		c[MAX].i = s->max;
-		c[MAX_AT].i = s->delays ? s->max_at : WW_NO_TIME;
-		c[PREEMPTED].i = s->preempted;
-		c[MIGRATED].i = s->migrated;
-	}
-	ww_samples_release(&samples);
-	ww_rows_release(&rows);
+	const struct ww_fill fill = {
+		.analysis = &ww_analysis_sched, .f = f, .q = q, .mem = mem,
+		.order = longest_delay, .put = put, .samples = &samples,
+	};
+	ww_rows_fill(&fill, &rows, ret);
 	return 0;
 }
 
@@ -202,6 +206,22 @@ static void add_pairs(const struct ww_facts *f, const struct ww_query *q, struct
 	}
 }
 
+static bool put_pair(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	const struct pair *p = sum;
+
+	c[BY_TID].i = x->f->thread.tid[p->by];
+	c[BY_COMM].s = ww_name_comm(x->f, p->by);
+	c[BY_PRIO].i = p->by_prio;
+	c[OF_TID].i = x->f->thread.tid[p->of];
+	c[OF_COMM].s = ww_name_comm(x->f, p->of);
+	c[OF_PRIO].i = p->of_prio;
+	c[TIMES].i = p->count;
+	c[WAITED].i = p->waited;
+	c[INVERTED].i = p->inverted;
+	return true;
+}
+
 static int run_pairs(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 		     struct ww_err *err)
 {
@@ -209,21 +229,11 @@ static int run_pairs(struct ww_arena *mem, const struct ww_facts *f, const struc
 
 	ww_rows_init(&rows, sizeof(struct pair));
 	add_pairs(f, q, &rows);
-	const uint32_t *order = ww_rows_order(mem, &rows, longest_wait);
-	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_sched_pairs, f, rows.n);
-	for (uint32_t i = 0; i < rows.n; i++, c += NPAIR) {
-		const struct pair *p = ww_rows_at(&rows, order[i]);
-		c[BY_TID].i = f->thread.tid[p->by];
-		c[BY_COMM].s = ww_name_comm(f, p->by);
-		c[BY_PRIO].i = p->by_prio;
-		c[OF_TID].i = f->thread.tid[p->of];
-		c[OF_COMM].s = ww_name_comm(f, p->of);
-		c[OF_PRIO].i = p->of_prio;
-		c[TIMES].i = p->count;
-		c[WAITED].i = p->waited;
-		c[INVERTED].i = p->inverted;
-	}
-	ww_rows_release(&rows);
+	const struct ww_fill fill = {
+		.analysis = &ww_analysis_sched_pairs, .f = f, .q = q, .mem = mem,
+		.order = longest_wait, .put = put_pair,
+	};
+	ww_rows_fill(&fill, &rows, ret);
 	return 0;
 }
 
@@ -265,6 +275,21 @@ static void add_between(struct ww_rows *rows, uint32_t thread, int32_t from, int
 	b->kinds[WW_MIN(kind, 2)]++;
 }
 
+static bool put_between(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	const struct between *b = sum;
+
+	c[N_TID].i = x->f->thread.tid[b->thread];
+	c[N_PID].i = x->f->thread.pid[b->thread];
+	c[N_COMM].s = ww_name_comm(x->f, b->thread);
+	c[N_FROM].i = b->from;
+	c[N_TO].i = b->to;
+	c[N_MOVED].i = b->kinds[0];
+	c[N_SWAPPED].i = b->kinds[1];
+	c[N_STUCK].i = b->kinds[2];
+	return true;
+}
+
 static int run_numa(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 		    struct ww_err *err)
 {
@@ -280,20 +305,11 @@ static int run_numa(struct ww_arena *mem, const struct ww_facts *f, const struct
 		if (m->other[i] < f->thread.n && ww_query_takes(f, q, m->other[i]))
 			add_between(&rows, m->other[i], m->to_node[i], m->from_node[i], m->kind[i]);
 	}
-	const uint32_t *order = ww_rows_order(mem, &rows, most_tried);
-	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_sched_numa, f, rows.n);
-	for (uint32_t i = 0; i < rows.n; i++, c += N_NCOLUMNS) {
-		const struct between *b = ww_rows_at(&rows, order[i]);
-		c[N_TID].i = f->thread.tid[b->thread];
-		c[N_PID].i = f->thread.pid[b->thread];
-		c[N_COMM].s = ww_name_comm(f, b->thread);
-		c[N_FROM].i = b->from;
-		c[N_TO].i = b->to;
-		c[N_MOVED].i = b->kinds[0];
-		c[N_SWAPPED].i = b->kinds[1];
-		c[N_STUCK].i = b->kinds[2];
-	}
-	ww_rows_release(&rows);
+	const struct ww_fill fill = {
+		.analysis = &ww_analysis_sched_numa, .f = f, .q = q, .mem = mem,
+		.order = most_tried, .put = put_between,
+	};
+	ww_rows_fill(&fill, &rows, ret);
 	return 0;
 }
 

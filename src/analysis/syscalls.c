@@ -85,6 +85,27 @@ static int longest_first(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
+static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	const struct sum *s = sum;
+
+	c[NAME].s = ww_facts_str(x->f, s->name);
+	c[COUNT].i = s->count;
+	c[ERRORS].i = s->errors;
+	c[TOTAL].i = s->total;
+	c[WAITED].i = s->blocked;
+	c[MIN].i = s->min;
+	c[AVG].i = s->done ? s->total / s->done : 0;
+	c[P50].i = ww_samples_part(x->samples, row, 500);
+	c[P95].i = ww_samples_part(x->samples, row, 950);
+	c[P99].i = ww_samples_part(x->samples, row, 990);
+	c[MAX].i = s->max;
+	c[OPEN].i = s->open;
+	c[LATE].i = s->late;
+	c[OTHER].i = s->other;
+	return true;
+}
+
 static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 	       struct ww_err *err)
 {
@@ -95,28 +116,11 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 	for (uint32_t t = 0; t < f->thread.n; t++)
 		if (ww_query_takes(f, q, t))
 			add_thread(f, q, t, &rows, &samples);
-	ww_samples_seal(&samples);
-	const uint32_t *order = ww_rows_order(mem, &rows, longest_first);
-	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_syscalls, f, rows.n);
-	for (uint32_t i = 0; i < rows.n; i++, c += NCOLUMNS) {
-		const struct sum *s = ww_rows_at(&rows, order[i]);
-		c[NAME].s = ww_facts_str(f, s->name);
-		c[COUNT].i = s->count;
-		c[ERRORS].i = s->errors;
-		c[TOTAL].i = s->total;
-		c[WAITED].i = s->blocked;
-		c[MIN].i = s->min;
-		c[AVG].i = s->done ? s->total / s->done : 0;
-		c[P50].i = ww_samples_part(&samples, order[i], 500);
-		c[P95].i = ww_samples_part(&samples, order[i], 950);
-		c[P99].i = ww_samples_part(&samples, order[i], 990);
-		c[MAX].i = s->max;
-		c[OPEN].i = s->open;
-		c[LATE].i = s->late;
-		c[OTHER].i = s->other;
-	}
-	ww_samples_release(&samples);
-	ww_rows_release(&rows);
+	const struct ww_fill fill = {
+		.analysis = &ww_analysis_syscalls, .f = f, .q = q, .mem = mem,
+		.order = longest_first, .put = put, .samples = &samples,
+	};
+	ww_rows_fill(&fill, &rows, ret);
 	return 0;
 }
 
