@@ -1,6 +1,7 @@
 /* path_words.c - segments of the critical path in words. */
 #include "analysis/names.h"
 #include "analysis/path.h"
+#include "analysis/stacks.h"
 
 const char *ww_via_name(enum ww_via_kind k)
 {
@@ -81,6 +82,11 @@ static const char *wait_words(struct ww_arena *mem, const struct ww_path *p, con
 		more = "the waits go in a circle";
 	else if (!*words)
 		words = ww_name_woken(mem, f, f->state.wakeup[s->row]).name;
+	if (s->cause == WW_CA_UNKNOWN && exact) { /* what the trace does not tell, the kernel's functions may */
+		const char *stack = ww_stack_text(mem, f, ww_stack_of_wait(f, s->row, true));
+		if (*stack)
+			more = ww_arena_printf(mem, "%s%sin %s", more, *more ? "; " : "", stack);
+	}
 	if (!*words)
 		return more;
 	return *more ? ww_arena_printf(mem, "%s; %s", words, more) : words;
@@ -91,7 +97,7 @@ const char *ww_segment_detail(struct ww_arena *mem, const struct ww_path *p, con
 	const struct ww_facts *f = facts_of(p, s->host);
 
 	if (s->state == WW_ST_PREEMPTED || s->state == WW_ST_RUNQUEUE)
-		return ww_name_ready(mem, f, s->state, s->other);
+		return ww_name_ready(mem, f, s->state, s->other, s->row < f->state.n ? f->state.start_ts_ns[s->row] : INT64_MAX);
 	if (s->thread == WW_NONE && s->thing == WW_WK_TIMER)
 		return timer_words(mem, p, s);
 	if (s->thread == WW_NONE && s->thing == WW_WK_PACKET)

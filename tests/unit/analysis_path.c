@@ -404,6 +404,31 @@ static void two_phase_poll(void)
 	play_release(&p);
 }
 
+/* A wait that nothing explains, of a recording with call stacks. */
+static void unknown_with_stack(void)
+{
+	static const char *const functions[] = {"schedule", "balance_dirty_pages", "ext4_write"};
+	struct play p;
+	struct ww_path path;
+
+	play_begin(&p);
+	uint32_t a = actor(&p, "a", 0, 50);
+	for (uint32_t i = 0; i < 3; i++)
+		ww_stack_frame_push(&p.f, &(struct ww_stack_frame){.address = 0xffffffff81000000 + i, .file = WW_NONE,
+								   .symbol = str(&p.f, functions[i])});
+	ww_stack_push(&p.f, &(struct ww_stack){.ts_ns = 9, .thread = a, .kernel = 1, .first = 0, .frames = 3});
+	runs(&p, a, 10), waits(&p, a, 20, WW_CA_UNKNOWN, WW_WK_SOFTIRQ, WW_NONE, WW_NONE);
+	runs(&p, a, 30), waits(&p, a, 40, WW_CA_UNKNOWN, WW_WK_SOFTIRQ, WW_NONE, WW_NONE), runs(&p, a, 50);
+	play_end(&p);
+	make_path(&p, a, &path);
+	is_i64(path.nsegments, 5, "two waits that nothing explains");
+	ok(strstr(ww_segment_detail(&p.mem, &path, &path.segments[1], true), "in schedule < balance_dirty_pages < ext4_write"),
+	   "of the one with a stack, where in the kernel: %s", ww_segment_detail(&p.mem, &path, &path.segments[1], true));
+	ok(!strstr(ww_segment_detail(&p.mem, &path, &path.segments[3], true), "schedule"), "of the other, nothing: %s",
+	   ww_segment_detail(&p.mem, &path, &path.segments[3], true));
+	play_release(&p);
+}
+
 /* Interrupts that nothing explains, an IPI, the end of the range inside a wait, a gap. */
 static void what_is_not_known(void)
 {
@@ -455,6 +480,7 @@ int main(void)
 	journal();
 	signals_and_timeouts();
 	two_phase_poll();
+	unknown_with_stack();
 	what_is_not_known();
 	return done_testing();
 }
