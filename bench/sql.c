@@ -13,11 +13,12 @@
 
 #define THREADS 1000
 
+/* CPU time: queries are one thread's work, and what else the machine does counts less. */
 static double now_s(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
@@ -128,7 +129,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", message);
 		return 1;
 	}
-	printf("%u states; medians of %d\n%11s %11s  %6s\n", n, times, "facts", "native", "speed");
+	printf("%u states; CPU time, medians of %d\n%11s %11s  %6s\n", n, times, "facts", "native", "speed");
 	for (size_t i = 0; i < WW_ARRAY_SIZE(queries); i++)
 		compare(db, queries[i], times);
 	if (sqlite3_exec(db, "CREATE INDEX native_index ON native(utid, ts)", NULL, NULL, &message))

@@ -4,6 +4,7 @@
  * Its rows are kept until another question is asked of the same table, so that a join asks once. Of several hosts the
  * rows of each come one after the other, unless machine_id says which.
  */
+#include "base/u64map.h"
 #include "base/units.h"
 #include "view/sql_private.h"
 
@@ -52,6 +53,7 @@ struct answer {
 	uint32_t given; /* bits of the arguments that were */
 	int64_t arg[NARGS];
 	char words[NWORDS][256];
+	int64_t first_rowid; /* of the arguments: rows of other ones have other ids, by which SQLite unites them after OR */
 };
 
 struct analysis_vtab {
@@ -208,6 +210,18 @@ static bool same(const struct answer *a, const struct answer *b)
 	return a->given == b->given && !memcmp(a->arg, b->arg, sizeof(a->arg)) && !memcmp(a->words, b->words, sizeof(a->words));
 }
 
+static int64_t first_rowid(const struct answer *w)
+{
+	uint64_t h = w->given;
+
+	for (int i = NWORDS; i < NARGS; i++)
+		h = ww_hash_mix(h, (uint64_t)w->arg[i]);
+	for (int i = 0; i < NWORDS; i++)
+		for (const char *s = w->words[i]; *s; s++)
+			h = ww_hash_mix(h, (uint8_t)*s);
+	return (int64_t)((h & 0x3fffffff) << 32);
+}
+
 /* str: the numbers of the arguments, as letters from 'A'. */
 static int analysis_filter(sqlite3_vtab_cursor *cur, int num, const char *str, int nvals, sqlite3_value **vals)
 {
@@ -226,6 +240,7 @@ static int analysis_filter(sqlite3_vtab_cursor *cur, int num, const char *str, i
 		w = v->last;
 	} else if (!rc && !(rc = ask(v, w))) {
 		memcpy(w->arg, asked.arg, sizeof(w->arg));
+		w->first_rowid = first_rowid(w);
 		leave(v->last);
 		v->last = w;
 	}
@@ -237,7 +252,7 @@ static int analysis_filter(sqlite3_vtab_cursor *cur, int num, const char *str, i
 	leave(c->answer);
 	c->answer = w;
 	c->part = c->row = 0;
-	c->rowid = 0;
+	c->rowid = w->first_rowid;
 	settle(c);
 	return SQLITE_OK;
 }

@@ -3,7 +3,7 @@ tar -xzf "$WW_SRC/tests/data/demo.ctf.tar.gz"
 W="whywait sql -q demo.ctf"
 
 echo "== table"
-$W "SELECT state, count(*) AS n, sum(dur) AS ns FROM state GROUP BY state ORDER BY ns DESC LIMIT 4"
+$W "SELECT end_reason, end_state, count(*) AS n, sum(dur) AS ns FROM run GROUP BY 1, 2 ORDER BY ns DESC LIMIT 4"
 $W "SELECT tid, name, is_main_thread AS main FROM thread WHERE name LIKE 'demo-%' ORDER BY tid"
 echo "== nothing, names all the same"
 $W "SELECT tid, name FROM thread WHERE tid = -5"
@@ -21,6 +21,10 @@ printf -- "-- a comment; with a semicolon\nCREATE VIEW v AS SELECT 7 AS seven;\n
 $W -f q.sql
 echo "SELECT 1; SELECT 2" | $W
 echo "SELECT 3" | $W -f q.sql -f - "SELECT seven + 1 FROM v"
+echo "== an analysis for several threads"
+$W "SELECT for_tid, tid, comm FROM usage WHERE for_tid = 24705 OR for_tid = 24706"
+$W "SELECT t.tid, sum(p.dur_ns) = max(w.wall_ns) AS whole FROM thread t JOIN path(t.tid) p JOIN threads w ON w.tid = t.tid
+	WHERE t.name LIKE 'demo-%' GROUP BY 1"
 echo "== nothing to do"
 $W "  ; ;"
 echo "exit $?"

@@ -142,7 +142,7 @@ struct query {
 
 static void add_condition(const struct ww_sql *q, const struct ww_sql_column *c, struct query *r, int i)
 {
-	const char *op = ops[rnd(WW_ARRAY_SIZE(ops))];
+	const char *op = ops[rnd(WW_ARRAY_SIZE(ops))], *also = !i ? "WHERE" : rnd(6) ? "AND" : "OR";
 	char value[300], more[64], one[300];
 	size_t n = strlen(r->plain), k = strlen(r->hidden);
 
@@ -155,8 +155,8 @@ static void add_condition(const struct ww_sql *q, const struct ww_sql_column *c,
 		snprintf(one, sizeof(one), "(SELECT v FROM (SELECT %.80s AS v) LIMIT 1)", value);
 		snprintf(value, sizeof(value), "%s", one);
 	}
-	snprintf(r->plain + n, sizeof(r->plain) - n, " %s %s %s %s", i ? "AND" : "WHERE", c->name, op, value);
-	snprintf(r->hidden + k, sizeof(r->hidden) - k, " %s CAST(%s AS INTEGER) %s %s", i ? "AND" : "WHERE", c->name, op, value);
+	snprintf(r->plain + n, sizeof(r->plain) - n, " %s %s %s %s", also, c->name, op, value);
+	snprintf(r->hidden + k, sizeof(r->hidden) - k, " %s CAST(%s AS INTEGER) %s %s", also, c->name, op, value);
 }
 
 static void add_order(const struct ww_sql_table *t, struct query *r)
