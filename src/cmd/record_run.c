@@ -268,7 +268,7 @@ static int set_up(struct ww_record_run *r, struct ww_session **ret, struct ww_la
 	if (r->cmd) {
 		rc = ww_launch_prepare(l, r->cmd, r->for_invoker ? &r->invoker : NULL, &mask, sigpipe.sa_handler, err);
 		if (!rc)
-			rc = ww_session_target(s, (int32_t)l->pid, err);
+			ww_session_child(s, (int32_t)l->pid);
 	}
 	for (uint32_t i = 0; !rc && i < r->npids; i++)
 		rc = ww_session_target(s, r->pids[i], err);

@@ -334,7 +334,7 @@ static int no_switches(struct ww_model *m)
 int ww_model_run(struct ww_trace *trace, const struct ww_model_opts *opts, struct ww_facts *facts,
 		 struct ww_err *err)
 {
-	struct ww_model m = {.f = facts, .trace = trace, .err = err};
+	struct ww_model m = {.f = facts, .trace = trace, .err = err, .recorder = WW_NONE};
 	uint32_t ncls = ww_trace_info(trace)->nclasses;
 	int r = 0;
 

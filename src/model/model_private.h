@@ -202,6 +202,7 @@ struct ww_model {
 		uint32_t name;
 	} calls[WW_ABI_N][WW_KNOWN_CALLS];
 	int64_t last_gap_end;
+	uint32_t recorder; /* thread; WW_NONE: not told */
 	uint32_t soft_names[16];
 };
 
@@ -244,6 +245,7 @@ struct ww_thr *ww_thr_at(struct ww_model *m, uint32_t index);
 struct ww_proc *ww_proc_get(struct ww_model *m, int32_t pid);
 struct ww_proc *ww_proc_of(struct ww_model *m, const struct ww_thr *t); /* NULL unknown */
 void ww_thr_set_pid(struct ww_model *m, struct ww_thr *t, int32_t pid);
+void ww_thr_rename(struct ww_model *m, struct ww_thr *t, uint32_t comm); /* str; remembers the name until now */
 void ww_thr_set_comm(struct ww_model *m, struct ww_thr *t, const struct ww_value *v);
 void ww_thr_end(struct ww_model *m, struct ww_thr *t, int64_t ts);
 /* Ends the open state at ts and begins another; the ended one's row, WW_NONE when it took no time. */

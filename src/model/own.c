@@ -9,6 +9,60 @@
 #define AF_VSOCK 40
 #endif
 
+/* The command's process was the recorder's until it executed the command: that part of its life is a thread of its own,
+ * the recorder's, and the command's begins here. It runs, for it has just read the clock. */
+static struct ww_thr *own_life(struct ww_model *m, struct ww_thr *old, const struct ww_value *comm)
+{
+	struct ww_thread_cols *c = &m->f->thread;
+	struct ww_cpu *cpu = old->cpu >= 0 && (size_t)old->cpu < m->cpus.n ? &m->cpus.v[old->cpu] : NULL;
+	struct ww_open_state st = old->st;
+	int16_t at = old->cpu;
+
+	if (cpu && m->now > cpu->run_start) {
+		struct ww_run r = {.cpu = (uint32_t)at, .thread = old->index, .start_ts_ns = cpu->run_start,
+				   .dur_ns = m->now - cpu->run_start, .end_reason = WW_RE_UNKNOWN,
+				   .prio = cpu->run_prio, .next = WW_NONE};
+		ww_run_push(m->f, &r);
+	}
+	old->cpu = -1; /* so that the CPU is not thought to be lost */
+	ww_syscall_forget(old);
+	ww_thr_end(m, old, m->now);
+	c->flags[old->index] |= WW_TF_RECORDER;
+
+	struct ww_thr *t = ww_thr_new(m, old->tid, m->now);
+	ww_thr_set_pid(m, t, c->pid[old->index]);
+	ww_thr_set_comm(m, t, comm);
+	c->parent[t->index] = c->parent[old->index];
+	c->vtid[t->index] = c->vtid[old->index];
+	c->pid_ns[t->index] = c->pid_ns[old->index];
+	c->cgroup[t->index] = c->cgroup[old->index];
+	t->proc = old->proc;
+	c->process[t->index] = c->process[old->index];
+	if (t->proc != WW_NONE)
+		m->f->process.main_thread[t->proc] = t->index;
+	t->ns_level = old->ns_level;
+	t->mode = old->mode;
+	t->full_syscalls = old->full_syscalls;
+	t->cpu = at;
+	t->st.state = st.state;
+	t->st.cpu = at;
+	t->st.detail = st.detail;
+	if (cpu) {
+		cpu->cur = t->index;
+		cpu->run_start = m->now;
+	}
+	return t;
+}
+
+/* Its parent is the recorder, whose name it still has: it was made to run the command, and is about to. */
+static bool is_launched(struct ww_model *m, const struct ww_thr *t)
+{
+	const struct ww_thr *rec = ww_thr_at(m, m->recorder);
+
+	return rec && t->proc < m->proc.n && rec->proc < m->proc.n && t->proc != rec->proc &&
+	       m->f->process.parent[t->proc] == rec->proc && m->f->thread.comm[t->index] == m->f->thread.comm[rec->index];
+}
+
 void ww_on_own_target(struct ww_model *m, const struct ww_event *ev)
 {
 	enum { TID, PID, BEGIN, STATUS, COMM, CMDLINE };
@@ -26,6 +80,8 @@ void ww_on_own_target(struct ww_model *m, const struct ww_event *ev)
 	if (!t)
 		return;
 	ww_thr_set_pid(m, t, (int32_t)ww_v_int(ev, PID, -1));
+	if (is_launched(m, t))
+		t = own_life(m, t, &ev->v[COMM]);
 	f->thread.flags[t->index] |= WW_TF_TARGET;
 	if (f->target == WW_NONE) {
 		f->target = t->index;
@@ -39,8 +95,10 @@ void ww_on_own_recorder(struct ww_model *m, const struct ww_event *ev)
 {
 	struct ww_thr *t = ww_thr_get(m, ww_v_int(ev, 0, -1));
 
-	if (t)
-		m->f->thread.flags[t->index] |= WW_TF_RECORDER;
+	if (!t)
+		return;
+	m->f->thread.flags[t->index] |= WW_TF_RECORDER;
+	m->recorder = t->index;
 }
 
 /* "fn [module]" is told by its first word, as elsewhere. */

@@ -15,14 +15,15 @@
 struct ww_launch {
 	pid_t pid;       /* 0: none */
 	int go_fd;       /* the child executes when a byte comes */
-	int news_fd;     /* the stamp before exec comes out; then errno when it failed, or end of file */
+	int news_fd;     /* a byte when the child waits; errno when exec failed, or end of file */
+	uint64_t *stamp_ts_ns; /* shared with the child */
 	uint64_t exec_ts_ns; /* CLOCK_MONOTONIC, just before exec; 0 when it did not come so far */
 	bool ended;
 	int wait_status; /* as waitpid gives it, when ended */
 };
 
-/* ww_launch_prepare - forks the child, which waits before exec.
- * in    argv  NULL-terminated; argv[0] is looked up in PATH
+/* ww_launch_prepare - forks the child; on return it has done what it can before exec, and sleeps.
+ * in    argv  NULL-terminated; argv[0] is looked up in PATH, as that person
  *       as    run as this person; NULL: as we are
  *       mask  signal mask for the command
  *       sigpipe disposition of SIGPIPE for the command (SIG_DFL or SIG_IGN) */

@@ -39,6 +39,7 @@ struct ww_session {
 	bool started, stopped;
 	struct target targets[MAX_TARGETS]; /* for snapshots, which say again who they are */
 	uint32_t ntargets;
+	int32_t child_pid; /* 0: none */
 	uint32_t nsnapshots;
 	char snapshot_path[4200];
 };
@@ -180,6 +181,11 @@ int ww_session_target(struct ww_session *s, int32_t pid, struct ww_err *err)
 	return ww_recorder_target_add(s->rec, pid, err);
 }
 
+void ww_session_child(struct ww_session *s, int32_t pid)
+{
+	s->child_pid = pid;
+}
+
 static void write_clock(struct ww_session *s, struct ww_ctf_out *o, struct ww_err *err)
 {
 	struct ww_recorder_stats st;
@@ -221,6 +227,9 @@ int ww_session_start(struct ww_session *s, struct ww_err *err)
 	if (rc)
 		return rc;
 	s->tick_ts_ns = ww_dump_now_ns();
+	rc = s->child_pid ? ww_recorder_target_add(s->rec, s->child_pid, err) : 0;
+	if (rc)
+		return rc;
 	if (s->opts.share)
 		ww_outdir_share(s->dirfd, s->opts.share_gid);
 	return ww_privilege_drop(WW_KEEP_KILL | (s->opts.share ? WW_KEEP_GIVE : 0) |

@@ -66,6 +66,22 @@ is "$(cat out)" 0 "no descriptor of ours leaks into the command"
 grep -e SigIgn -e SigBlk /proc/self/status > want
 cmp -s out want; ok $? "signal mask and ignored signals are those it would have had"
 ( trap '' HUP; "$W" -- sh -c 'kill -HUP $$; exit 5' 2> err ); is $? 5 "nohup stays in force"
+# What it calls is what strace sees, and no more: nothing of what whywait did in the same process before.
+cat > calls.py << 'PY'
+import collections, json, re, subprocess, sys
+n = collections.Counter(re.match(r'(\w+)\(', l).group(1) for l in open('st') if re.match(r'\w+\(', l))
+tid = next(l for l in subprocess.check_output([sys.argv[1], 'events', 'own'], text=True).splitlines() if 'whywait_target' in l)
+tid = re.search(r'tid=(\d+)', tid).group(1)
+rows = [l.split() for l in subprocess.check_output([sys.argv[1], 'syscalls', '-n', '0', '-t', tid, 'own'], text=True).splitlines()[1:]]
+ours = {r[0]: int(r[1]) for r in rows if len(r) > 2}
+print('same' if ours == n and len(n) > 5 else 'strace %r whywait %r' % (dict(n - collections.Counter(ours)), dict(collections.Counter(ours) - n)))
+PY
+PATH=/nowhere:/no/where:$PATH strace -o st true
+PATH=/nowhere:/no/where:$PATH "$W" record -q -s -o own -- true
+is "$(/usr/bin/python3 calls.py "$W")" same "the command's system calls are those that strace sees"
+"$W" stacks own | grep -c anon_pipe_read > out; is "$(cat out)" 0 "whywait's own wait for the word to begin is not among the stacks"
+printf 'echo of a script "$1"\n' > script; chmod +x script
+is "$("$W" -- ./script x 2> err)" "of a script x" "a text without #! is the shell's, as with execvp"
 
 # ---- the directory ----
 rm -rf whywait.ctf*
