@@ -1,6 +1,7 @@
 /* sql_prompt.c - the prompt: lines with libedit until a semicolon, and the commands that begin with a dot. */
 #include <errno.h>
 #include <histedit.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,8 +51,15 @@ void ww_sql_complain(const char *name, const char *text, const struct ww_err *er
 static struct ww_sql *running; /* the query that Ctrl-C ends; NULL at the prompt */
 static volatile sig_atomic_t interrupted;
 
+static pthread_t prompt_thread;
+
 static void on_interrupt(int sig)
 {
+	/* Facts have threads of their own; it is reading a line that must end. */
+	if (!pthread_equal(pthread_self(), prompt_thread)) {
+		pthread_kill(prompt_thread, sig);
+		return;
+	}
 	interrupted = 1;
 	if (running)
 		ww_sql_interrupt(running);
@@ -247,6 +255,7 @@ int ww_sql_prompt(struct ww_sql *q, struct ww_sql_print *p)
 		fputs("whywait sql: the terminal cannot be used\n", stderr);
 		return WW_EXIT_FAILED;
 	}
+	prompt_thread = pthread_self();
 	sigaction(SIGINT, &on, &old); /* no SA_RESTART: it ends reading a line */
 	el_set(t.el, EL_CLIENTDATA, &t);
 	el_set(t.el, EL_PROMPT, prompt_of);
