@@ -125,7 +125,7 @@ def zoo(name, trace, rows):
             # It may have computed a part of a number while the consumer had not come to wait for it yet, or had no CPU
             # because of that.
             mine = 0 if name == 'single' else share(path, t0, t1, lambda s: s['tid'] == r['tid'] and running(s))
-            got += 0 if name == 'single' else share(path, t0, t1, lambda s: ready(s) and 'wl-producer' in s['detail'])
+            got += 0 if name == 'single' else share(path, t0, t1, lambda s: ready(s) and '(%d)' % tid['producer'] in s['detail'])
             why = (got + mine < 0.97 * 5 * 8 or got < 0.85 * 5 * 8) and 'on the producer, running, %.1f of 40 ms' % got
         elif r['role'] == 'writer':
             got = share(path, t0, t1, lambda s: s['kind'] == 'disk' or (s['comm'] or '').startswith('jbd2') or running(s) or ready(s))
@@ -175,6 +175,32 @@ nfs = run('path', '--json', '-q', '--comm', 'dd', os.path.join(DIR, 'nfs-loopbac
 on = {s['comm'] for s in json.loads(nfs[1])['segments']}
 check([] if nfs[0] == 0 and 'nfsd' in on and any(c and c.startswith('kworker') for c in on) else [sorted(map(str, on))],
       "nfs-loopback: dd's path goes through the client's worker to the server's nfsd")
+
+def between(trace, first, second):
+    """--between: the two events as babeltrace2 has them, and the thread that the second is of."""
+    p = subprocess.run(['babeltrace2', '--clock-seconds', trace], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    at, tid = [], None
+    for line in p.stdout.splitlines():
+        m = re.match(r'\[(\d+)\.(\d{9})\] .*? (\w+): \{ cpu_id = (\d+) \}', line)
+        if m and m.group(3) == 'sched_switch':
+            on[m.group(4)] = int(re.search(r'next_tid = (\d+)', line).group(1))
+        if m and m.group(3) == (first, second)[len(at)]:
+            at.append(int(m.group(1)) * 10**9 + int(m.group(2)))
+            if len(at) == 2:
+                tid = on[m.group(4)]
+                break
+    j = json.loads(run('path', '--json', '-q', '--between', first, second, trace)[1])
+    bad = path_agrees.shape(j)
+    said = (j['begin_ns'], j['begin_ns'] + j['wall_ns'], j['target']['tid'])
+    if len(at) != 2 or said != (at[0], at[1], tid):
+        bad.append('%s, babeltrace2 %s' % (said, (at, tid)))
+    check(bad, 'path --between %s %s is from the one to the other, of the thread of the latter' % (first, second))
+    return j
+
+
+on = {}     # CPU -> tid
+j = between(os.path.join(DIR, 'single/trace'), 'syscall_entry_fsync', 'syscall_exit_fsync')
+check([] if any(s['kind'] == 'disk' for s in j['segments']) else [j['segments']], 'and goes to the disk')
 for known in sorted(glob.glob(DIR + '/*/truth.txt')):
     where = os.path.dirname(known)
     for trace in ('trace', 'trace.dat', 'perf.data'):
