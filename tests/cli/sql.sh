@@ -25,6 +25,14 @@ echo "== an analysis for several threads"
 $W "SELECT for_tid, tid, comm FROM usage WHERE for_tid = 24705 OR for_tid = 24706"
 $W "SELECT t.tid, sum(p.dur_ns) = max(w.wall_ns) AS whole FROM thread t JOIN path(t.tid) p JOIN threads w ON w.tid = t.tid
 	WHERE t.name LIKE 'demo-%' GROUP BY 1"
+echo "== queries as they are written for Perfetto"
+$W "SELECT thread.name, process.name AS process, SUM(dur) / 1e9 AS cpu_s FROM sched_slice JOIN thread USING (utid)
+	LEFT JOIN process USING (upid) WHERE NOT is_idle GROUP BY utid ORDER BY cpu_s DESC LIMIT 3;
+	SELECT ts - trace_start() AS at, dur, slice.name, tid FROM slice JOIN thread_track ON slice.track_id = thread_track.id
+	JOIN thread USING (utid) WHERE slice.name = 'execve';
+	SELECT ts - trace_start() AS at, dur, thread_name, process_name FROM thread_slice WHERE name = 'execve';
+	SELECT is_soft_irq, count(*) AS n FROM linux_irqs GROUP BY 1;
+	SELECT state, count(*) > 0 AS some FROM thread_state JOIN thread USING (utid) WHERE name = 'whywait-demo' GROUP BY 1"
 echo "== nothing to do"
 $W "  ; ;"
 echo "exit $?"
