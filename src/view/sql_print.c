@@ -7,32 +7,33 @@
 #include "view/sql_private.h"
 
 #define WIDTH_ROWS 500 /* rows that decide how wide a column is */
-#define CELL_CHARS 200 /* of a cell in a table */
+#define CELL_CHARS 200 /* of a cell in a table, as far as others are aligned to it */
+#define CELL_BYTES 8192
 
 /* ---- table ---- */
 
-/* A cell's text on one line: what would move the cursor is shown as its escape. */
-static char *line_of(struct ww_arena *mem, sqlite3_stmt *st, int c)
+/* A cell's text on one line, of at most so many bytes: what would move the cursor is shown as its escape. */
+static char *line_of(struct ww_arena *mem, sqlite3_stmt *st, int c, size_t limit)
 {
 	/* Asked for before the value is made text of. */
 	const bool blob = sqlite3_column_type(st, c) == SQLITE_BLOB;
 	const unsigned char *s = blob ? sqlite3_column_blob(st, c) : sqlite3_column_text(st, c);
-	const size_t n = s ? (size_t)sqlite3_column_bytes(st, c) : 0;
-	char *to = ww_arena_alloc(mem, 4 * n + 4), *p = to;
+	const size_t all = s ? (size_t)sqlite3_column_bytes(st, c) : 0, n = WW_MIN(all, limit);
+	char *to = ww_arena_alloc(mem, 4 * n + 8), *p = to;
 
 	for (size_t i = 0; i < n && blob; i++)
 		p += sprintf(p, "%02x", s[i]);
-	if (blob)
-		return to;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !blob; i++) {
 		if (s[i] == '\n')
 			p = stpcpy(p, "\\n");
 		else if (s[i] < 0x20 || s[i] == 0x7f)
 			p += sprintf(p, "\\x%02x", s[i]);
+		else if (s[i] == 0xc2 && i + 1 < n && (s[i + 1] & 0xe0) == 0x80) /* U+0080 .. U+009F */
+			p += sprintf(p, "\\x%02x", s[++i]);
 		else
 			*p++ = (char)s[i];
 	}
-	*p = 0;
+	stpcpy(p, n < all ? "..." : "");
 	return to;
 }
 
@@ -85,7 +86,7 @@ static void add_row(struct grid *g, sqlite3_stmt *st)
 {
 	for (int c = 0; c < g->ncols; c++) {
 		const int type = sqlite3_column_type(st, c);
-		char *s = line_of(&g->mem, st, c);
+		char *s = line_of(&g->mem, st, c, CELL_BYTES);
 		g->width[c] = WW_MAX(g->width[c], WW_MIN(width_of(s), CELL_CHARS));
 		g->words[c] |= type == SQLITE_TEXT || type == SQLITE_BLOB;
 		*ww_vec_push(&g->cells) = s;
@@ -152,7 +153,7 @@ static void put_csv_cell(FILE *out, struct ww_arena *mem, sqlite3_stmt *st, int 
 	if (type == SQLITE_NULL)
 		return;
 	if (type == SQLITE_BLOB) {
-		const char *hex = line_of(mem, st, c);
+		const char *hex = line_of(mem, st, c, SIZE_MAX);
 		put_csv(out, hex, strlen(hex));
 		ww_arena_reset(mem);
 		return;
@@ -199,7 +200,7 @@ static int print_lines(sqlite3_stmt *st, struct ww_sql_print *p, int rc)
 		if (!first)
 			putc('\n', p->out);
 		for (int c = 0; c < ncols; c++)
-			fprintf(p->out, "%20s = %s\n", sqlite3_column_name(st, c), line_of(&mem, st, c));
+			fprintf(p->out, "%20s = %s\n", sqlite3_column_name(st, c), line_of(&mem, st, c, SIZE_MAX));
 		ww_arena_reset(&mem);
 	}
 	ww_arena_release(&mem);
@@ -238,7 +239,7 @@ static void put_json(struct ww_json *j, const char *key, sqlite3_stmt *st, int c
 		ww_json_f64(j, key, sqlite3_column_double(st, c));
 		break;
 	case SQLITE_BLOB:
-		ww_json_str(j, key, line_of(mem, st, c));
+		ww_json_str(j, key, line_of(mem, st, c, SIZE_MAX));
 		ww_arena_reset(mem);
 		break;
 	default: {
