@@ -228,24 +228,21 @@ static void mark_gaps(struct ww_path *p, uint32_t host)
 
 /* ---- the whole ---- */
 
-static void *keep(struct ww_arena *mem, const void *v, size_t n, size_t size)
-{
-	void *to = ww_arena_alloc(mem, size * (n + 1));
-
-	if (n)
-		memcpy(to, v, size * n);
-	return to;
-}
+/* What grew is the path's, where it is. */
+#define KEEP(w, vec) (ww_arena_own((w)->mem, (vec).v), (vec).v)
 
 static void finish(struct ww_walk *w, struct ww_path *p)
 {
 	size_t n = w->segments.n;
 
-	p->segments = WW_ARENA_ARRAY(w->mem, struct ww_segment, n + 1);
-	for (size_t i = 0; i < n; i++)
-		p->segments[i] = w->segments.v[n - 1 - i];
-	p->visits = keep(w->mem, w->visits.v, w->visits.n, sizeof(*w->visits.v));
-	p->arrows = keep(w->mem, w->arrows.v, w->arrows.n, sizeof(*w->arrows.v));
+	for (size_t i = 0; i < n / 2; i++) {
+		struct ww_segment x = w->segments.v[i];
+		w->segments.v[i] = w->segments.v[n - 1 - i];
+		w->segments.v[n - 1 - i] = x;
+	}
+	p->segments = KEEP(w, w->segments);
+	p->visits = KEEP(w, w->visits);
+	p->arrows = KEEP(w, w->arrows);
 	p->nsegments = (uint32_t)n;
 	p->nvisits = (uint32_t)w->visits.n;
 	p->narrows = (uint32_t)w->arrows.n;
@@ -271,9 +268,6 @@ static void release(struct ww_walk *w)
 	}
 	free(w->work);
 	ww_vec_free(&w->stack);
-	ww_vec_free(&w->segments);
-	ww_vec_free(&w->visits);
-	ww_vec_free(&w->arrows);
 }
 
 int ww_path_make(struct ww_arena *mem, const struct ww_set *set, uint32_t host, const struct ww_query *q,

@@ -63,7 +63,6 @@ struct ww_visit {
 
 struct ww_segment {
 	int64_t start_ns, dur_ns; /* the set's time */
-	uint32_t host;
 	uint32_t thread;    /* index in the host's facts: who ran, was ready, or whose wait ends the chain here;
 			     * WW_NONE: the wire, a timer of the network, or nobody known */
 	uint32_t visit, arrow; /* indexes: the visit that it belongs to; why the path came here */
@@ -71,6 +70,7 @@ struct ww_segment {
 			     * visit's; WW_NONE */
 	uint32_t fact;      /* what had the matter in hand: row of block_io, timer, packet or work; WW_NONE */
 	uint32_t other;     /* preempted, runqueue: who had the CPU; WW_NONE */
+	uint16_t host;
 	uint8_t thing;      /* enum ww_waker: kind of `fact`; WW_WK_UNKNOWN none */
 	uint8_t state;      /* enum ww_thread_state; WW_ST_BLOCKED: `cause` ends the chain here */
 	uint8_t cause;      /* enum ww_cause, of a blocked one */

@@ -10,6 +10,7 @@
 struct ww_arena_block {
 	struct ww_arena_block *next;
 	size_t size, used; /* of data */
+	void *owned;       /* ww_arena_own: then size is 0 */
 	_Alignas(ALIGN) uint8_t data[];
 };
 
@@ -18,26 +19,27 @@ void ww_arena_init(struct ww_arena *a)
 	*a = (struct ww_arena){0};
 }
 
+static void free_first(struct ww_arena *a)
+{
+	struct ww_arena_block *b = a->head;
+
+	a->head = b->next;
+	free(b->owned);
+	free(b);
+}
+
 void ww_arena_release(struct ww_arena *a)
 {
-	while (a->head) {
-		struct ww_arena_block *b = a->head;
-
-		a->head = b->next;
-		free(b);
-	}
+	while (a->head)
+		free_first(a);
 	a->used_bytes = 0;
 }
 
 /* Keeps the oldest block, so that a loop that resets does not go to malloc each time. */
 void ww_arena_reset(struct ww_arena *a)
 {
-	while (a->head && a->head->next) {
-		struct ww_arena_block *b = a->head;
-
-		a->head = b->next;
-		free(b);
-	}
+	while (a->head && (a->head->next || a->head->owned))
+		free_first(a);
 	if (a->head) {
 		memset(a->head->data, 0, a->head->used);
 		a->head->used = 0;
@@ -54,6 +56,21 @@ void ww_arena_adopt(struct ww_arena *a, struct ww_arena *from)
 	*end = from->head;
 	a->used_bytes += from->used_bytes;
 	*from = (struct ww_arena){0};
+}
+
+void ww_arena_own(struct ww_arena *a, void *p)
+{
+	if (!p)
+		return;
+	struct ww_arena_block *b = ww_xcalloc(1, sizeof(*b));
+
+	b->owned = p;
+	if (a->head) { /* behind the block that is being filled */
+		b->next = a->head->next;
+		a->head->next = b;
+	} else {
+		a->head = b;
+	}
 }
 
 void *ww_arena_alloc(struct ww_arena *a, size_t bytes)

@@ -19,6 +19,8 @@ void ww_arena_release(struct ww_arena *a);
 void ww_arena_reset(struct ww_arena *a);
 /* What `from` holds is a's from now on, and stays where it is; `from` is empty. */
 void ww_arena_adopt(struct ww_arena *a, struct ww_arena *from);
+/* Memory of malloc that is the arena's from now on, and is freed with it; not counted in used_bytes. NULL is nothing. */
+void ww_arena_own(struct ww_arena *a, void *p);
 void *ww_arena_alloc(struct ww_arena *a, size_t bytes);
 char *ww_arena_strdup(struct ww_arena *a, const char *s);
 char *ww_arena_strndup(struct ww_arena *a, const char *s, size_t n);
