@@ -272,6 +272,22 @@ static void add_rows(struct findings *s, const struct ww_breakdown_row *rows, ui
 	}
 }
 
+/* Many calls: the recorder's work at each of them is in the times of user space and of the kernel. */
+static void add_own_cost(struct findings *s)
+{
+	const struct ww_thread_report *m = &s->r->main;
+	const int64_t run_ns = m->by_state_ns[WW_ST_RUNNING_USER] + m->by_state_ns[WW_ST_RUNNING_KERNEL];
+	uint32_t calls;
+	const int64_t ns = WW_MIN(ww_own_cost_bound(s->r->facts, m->thread, m->from_ts_ns, m->to_ts_ns, &calls), run_ns);
+	char total[24], each[24];
+
+	if (calls < 1000 || percent(s, ns) < WORTH_PERCENT)
+		return;
+	add(s, ns, ww_arena_printf(s->mem, "Up to %s of the time running (%.0f %%) may be the recording itself: %u system "
+				   "calls, at most %s each.", ww_dur_format(ns, total, sizeof(total)),
+				   100.0 * (double)ns / (double)run_ns, calls, ww_dur_format(ns / calls, each, sizeof(each))));
+}
+
 static int most_first(const void *a, const void *b)
 {
 	const struct ww_finding *x = a, *y = b;
@@ -288,6 +304,7 @@ void ww_findings_make(struct ww_arena *mem, struct ww_report *io)
 	add_rows(&s, rows, n);
 	add_cpu_wait(&s, rows, n);
 	add_running(&s, rows, n);
+	add_own_cost(&s);
 	if (s.list.n)
 		qsort(s.list.v, s.list.n, sizeof(*s.list.v), most_first);
 	s.list.n = WW_MIN(s.list.n, MAX_FINDINGS);
