@@ -30,6 +30,7 @@ struct save {
 	uint64_t nblocks;
 	_Atomic uint64_t end;  /* of the file so far */
 	_Atomic int failed;    /* errno; or EDOM: no reader would believe these facts */
+	_Atomic uint32_t false_column; /* EDOM: because of it */
 	uint64_t limit;        /* on the file's size */
 };
 
@@ -92,8 +93,10 @@ static void save_column(void *ctx, uint32_t i)
 		if (b.used + WW_PACK_MAX_BYTES > BUFFER_BYTES && !flush(s, &b))
 			break;
 		ww_file_widen(c, from + row * c->size, n, v);
-		if (!ww_file_obeys(&rule, v, n))
+		if (!ww_file_obeys(&rule, v, n)) {
+			s->false_column = i;
 			s->failed = EDOM;
+		}
 		struct block_place *p = &s->blocks[b.next++];
 		p->offset = b.used;
 		p->bytes = ww_pack(v, n, b.p + b.used);
@@ -196,7 +199,8 @@ static int save_in(int dir, struct save *s, const struct ww_facts_key *key, cons
 	}
 	free(tmp);
 	if (failed == EDOM)
-		return ww_err_set(err, WW_ELIMIT, file, WW_ERR_NO_OFFSET, "the facts have values that none can have; they are not kept");
+		return ww_err_set(err, WW_ELIMIT, file, WW_ERR_NO_OFFSET, "%s.%s has a value that none can have: the facts are not kept",
+				  s->columns[s->false_column].fact, s->columns[s->false_column].name);
 	errno = failed;
 	return failed && failed != EAGAIN ? ww_err_errno(err, file, "the facts cannot be kept") : 0;
 }
