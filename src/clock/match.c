@@ -256,6 +256,12 @@ static void run_jobs(struct ww_matcher *m, const struct ww_match_job *like)
 
 void ww_matcher_run(struct ww_matcher *m)
 {
+	for (size_t h = 0; h < m->host.n; h++) {
+		struct ww_match_host *host = &m->host.v[h];
+		host->partner = ww_xmalloc(sizeof(*host->partner) * ((size_t)host->n + 1));
+		for (uint32_t i = 0; i < host->n; i++)
+			host->partner[i] = WW_NONE;
+	}
 	run_jobs(m, &(struct ww_match_job){0});
 }
 

@@ -38,7 +38,7 @@ struct ww_match_host {
 	uint32_t *seq, *ack;
 	uint32_t *shape;   /* payload << 8 | TCP flags */
 	uint32_t *partner; /* number over all hosts, WW_NONE: of a received packet the send that it cannot be before,
-			    * of a sent one the first arrival */
+			    * of a sent one the first arrival; made by ww_matcher_run */
 	uint64_t *sent;    /* bits: 1 sent, 0 received */
 	uint32_t *order;   /* packets by stream, each stream in time order */
 };

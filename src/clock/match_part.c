@@ -104,7 +104,6 @@ static void take_columns(struct ww_match_host *h, const struct ww_facts *f)
 	h->seq = ww_xmalloc(sizeof(*h->seq) * ((size_t)c->n + 1));
 	h->ack = ww_xmalloc(sizeof(*h->ack) * ((size_t)c->n + 1));
 	h->shape = ww_xmalloc(sizeof(*h->shape) * ((size_t)c->n + 1));
-	h->partner = ww_xmalloc(sizeof(*h->partner) * ((size_t)c->n + 1));
 	h->sent = ww_xcalloc((size_t)c->n / 64 + 1, sizeof(*h->sent));
 	h->order = ww_xmalloc(sizeof(*h->order) * ((size_t)c->n + 1));
 	for (uint32_t i = 0; i < c->n; i++) {
@@ -112,7 +111,6 @@ static void take_columns(struct ww_match_host *h, const struct ww_facts *f)
 		h->seq[i] = c->seq[i];
 		h->ack[i] = c->ack[i];
 		h->shape[i] = WW_MIN(c->payload[i], WW_SHAPE_MAX_PAYLOAD) << 8 | c->tcp_flags[i];
-		h->partner[i] = WW_NONE;
 		h->sent[i / 64] |= (uint64_t)!!c->sent[i] << (i % 64);
 	}
 }
