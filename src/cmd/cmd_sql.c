@@ -155,7 +155,7 @@ int cmd_sql(int argc, char **argv)
 		.name = "sql", .args = "[TRACE...] ['SELECT ...']", .max_traces = WW_OPTS_MAX_TRACES,
 		.summary = "SQL over what happened and over every analysis; without a query from stdin, or at a prompt\n"
 			   "(.help there). docs/sql.md and `.tables` name the tables; names are Perfetto's where it has them.",
-		.groups = WW_OG_JSON, .extra = extra, .on_extra = on_extra, .ctx = &a,
+		.groups = WW_OG_JSON | WW_OG_FACTS, .extra = extra, .on_extra = on_extra, .ctx = &a,
 	};
 	struct ww_opts o;
 
