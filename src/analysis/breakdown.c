@@ -7,7 +7,7 @@
 /* What makes two intervals the same row, as numbers: words are made once a row, not once a state. */
 struct key {
 	uint8_t state, cause;
-	uint32_t syscall_name, file, other, peer, dev, detail, waker_kind;
+	uint32_t syscall_name, file, other, peer, dev, detail, other_name, peer_name;
 	uint64_t object;
 };
 
@@ -45,6 +45,7 @@ static struct key key_of(const struct ww_facts *f, uint32_t i)
 	if (has_call(state) && call < f->syscall.n)
 		k.syscall_name = f->syscall.name[call];
 	k.other = state == WW_ST_PREEMPTED || state == WW_ST_RUNQUEUE ? ww_ready_behind(f, i) : f->state.other[i];
+	k.other_name = ww_name_comm_id(f, k.other, ww_state_named_at(f, i));
 	k.peer = WW_NONE;
 	k.dev = WW_NONE;
 	k.file = WW_NONE;
@@ -57,6 +58,7 @@ static struct key key_of(const struct ww_facts *f, uint32_t i)
 		return k;
 	uint32_t io = ww_wait_block(f, f->state.wakeup[i]);
 	k.peer = io == WW_NONE ? ww_wait_peer(f, i) : WW_NONE;
+	k.peer_name = ww_name_comm_id(f, k.peer, ww_state_named_at(f, i));
 	k.file = f->state.file[i];
 	if (k.file == WW_NONE && fault < f->fault.n)
 		k.file = f->fault.file[fault];
@@ -76,6 +78,7 @@ static uint64_t key_hash(const struct key *k)
 
 	h = ww_hash_mix(h, k->syscall_name | (uint64_t)k->file << 32);
 	h = ww_hash_mix(h, k->other | (uint64_t)k->peer << 32);
+	h = ww_hash_mix(h, k->other_name | (uint64_t)k->peer_name << 32);
 	return ww_hash_mix(h, k->dev | (uint64_t)k->detail << 32);
 }
 
@@ -193,7 +196,7 @@ static void rows_from_groups(struct ww_arena *mem, const struct ww_facts *f, con
 			const char *sc = has_call(r.state) ? ww_name_syscall_only(f, f->state.syscall[g->example])
 							   : NULL;
 			if (r.state == WW_ST_PREEMPTED || r.state == WW_ST_RUNQUEUE)
-				r.detail = ww_name_ready(mem, f, r.state, g->key.other);
+				r.detail = ww_name_ready(mem, f, r.state, g->key.other, ww_state_named_at(f, g->example));
 			else
 				r.detail = ww_name_state(mem, f, g->example, false);
 			r.syscall = sc ? sc : "";

@@ -145,7 +145,7 @@ static void cover_timer(struct cover *c, uint32_t timer, uint32_t waiter, const 
 		const struct ww_timer t = ww_timer_get(f, timer);
 		if (t.armed_by != waiter && t.armed_by < f->thread.n) {
 			cover_thread(c, t.armed_by, t.armed_ts_ns);
-			what = ww_arena_printf(c->mem, "%s, armed by %s", what, ww_name_thread(c->mem, f, t.armed_by));
+			what = ww_arena_printf(c->mem, "%s, armed by %s", what, ww_name_thread_at(c->mem, f, t.armed_by, t.armed_ts_ns));
 		}
 	}
 	cover_thing(c, c->end, WW_CA_TIMER, what, "timer");

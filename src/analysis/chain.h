@@ -24,6 +24,7 @@ struct ww_woken {
 	uint8_t certainty; /* enum ww_certainty */
 	uint32_t thread;   /* thread index that is behind it; WW_NONE */
 	const char *name;  /* "IRQ 11 virtio0", "vda read 64 KiB", "hrtimer_wakeup"; "" none */
+	int64_t ts_ns;     /* when */
 	const char *in;    /* system call that the waker was in, "" none */
 };
 

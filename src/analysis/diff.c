@@ -121,7 +121,7 @@ void ww_diff_add(struct ww_diff_maker *m, uint32_t rec, const struct ww_report *
 	}
 	for (uint32_t i = 0; i < r->main.nblame; i++) {
 		const struct ww_blame_row *b = &r->main.blame[i];
-		add(m, rec, CHAINS, b->who ? b->who : ww_name_comm(r->facts, b->thread), b->state, b->cause,
+		add(m, rec, CHAINS, b->who ? b->who : ww_facts_str(r->facts, b->comm), b->state, b->cause,
 		    "", b->detail, b->ns, b->count);
 	}
 	for (uint32_t k = 0; k < r->nfamily; k++) {

@@ -7,6 +7,55 @@ const char *ww_name_comm(const struct ww_facts *f, uint32_t thread)
 	return thread < f->thread.n ? ww_facts_str(f, f->thread.comm[thread]) : "";
 }
 
+uint32_t ww_name_comm_id(const struct ww_facts *f, uint32_t thread, int64_t ts_ns)
+{
+	uint32_t name, i, before;
+
+	if (thread >= f->thread.n)
+		return 0;
+	name = f->thread.comm[thread];
+	for (i = f->thread.renamed[thread]; i < f->name_change.n; i = before) {
+		if (f->name_change.thread[i] != thread || f->name_change.ts_ns[i] <= ts_ns)
+			break;
+		name = f->name_change.old[i];
+		before = f->name_change.before[i];
+		if (before >= i)
+			break;
+	}
+	return name;
+}
+
+const char *ww_name_comm_at(const struct ww_facts *f, uint32_t thread, int64_t ts_ns)
+{
+	return thread < f->thread.n ? ww_facts_str(f, ww_name_comm_id(f, thread, ts_ns)) : "";
+}
+
+uint32_t ww_name_comms(struct ww_arena *mem, const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns,
+		       const char ***ret)
+{
+	uint32_t rows[WW_COMMS_MAX], n = 0;
+
+	*ret = WW_ARENA_ARRAY(mem, const char *, WW_COMMS_MAX + 1);
+	if (thread >= f->thread.n)
+		return 0;
+	for (uint32_t i = f->thread.renamed[thread]; i < f->name_change.n && f->name_change.thread[i] == thread;) {
+		int64_t ts = f->name_change.ts_ns[i];
+
+		if (ts > from_ts_ns && ts < to_ts_ns) {
+			if (n == WW_COMMS_MAX - 1) /* of more the last ones */
+				break;
+			rows[n++] = i;
+		}
+		if (f->name_change.before[i] >= i)
+			break;
+		i = f->name_change.before[i];
+	}
+	(*ret)[0] = ww_name_comm_at(f, thread, n ? f->name_change.ts_ns[rows[n - 1]] - 1 : from_ts_ns);
+	for (uint32_t k = 0; k < n; k++)
+		(*ret)[k + 1] = ww_name_comm_at(f, thread, f->name_change.ts_ns[rows[n - 1 - k]]);
+	return n + 1;
+}
+
 int32_t ww_name_tid(const struct ww_facts *f, uint32_t thread)
 {
 	return thread < f->thread.n ? f->thread.tid[thread] : -1;
@@ -14,11 +63,16 @@ int32_t ww_name_tid(const struct ww_facts *f, uint32_t thread)
 
 const char *ww_name_thread(struct ww_arena *mem, const struct ww_facts *f, uint32_t thread)
 {
+	return ww_name_thread_at(mem, f, thread, INT64_MAX);
+}
+
+const char *ww_name_thread_at(struct ww_arena *mem, const struct ww_facts *f, uint32_t thread, int64_t ts_ns)
+{
 	if (thread >= f->thread.n)
 		return "";
 	if (f->thread.flags[thread] & WW_TF_IDLE)
 		return "idle CPU";
-	const char *comm = ww_name_comm(f, thread);
+	const char *comm = ww_name_comm_at(f, thread, ts_ns);
 	return ww_arena_printf(mem, "%s (%d)", *comm ? comm : "?", f->thread.tid[thread]);
 }
 
@@ -206,13 +260,20 @@ uint32_t ww_ready_behind(const struct ww_facts *f, uint32_t state)
 	return most.ns >= nobody_ns ? most.thread : WW_NONE;
 }
 
-const char *ww_name_ready(struct ww_arena *mem, const struct ww_facts *f, enum ww_thread_state s, uint32_t other)
+const char *ww_name_ready(struct ww_arena *mem, const struct ww_facts *f, enum ww_thread_state s, uint32_t other,
+			  int64_t ts_ns)
 {
 	if (other >= f->thread.n)
 		return "";
 	if (f->thread.flags[other] & WW_TF_IDLE)
 		return "the CPU was idle";
-	return ww_arena_printf(mem, "%s %s", s == WW_ST_PREEMPTED ? "by" : "behind", ww_name_thread(mem, f, other));
+	return ww_arena_printf(mem, "%s %s", s == WW_ST_PREEMPTED ? "by" : "behind",
+			       ww_name_thread_at(mem, f, other, ts_ns));
+}
+
+int64_t ww_state_named_at(const struct ww_facts *f, uint32_t state)
+{
+	return f->state.start_ts_ns[state] + f->state.dur_ns[state] - 1;
 }
 
 /* a, then b behind `sep` when both are there. */
@@ -231,6 +292,12 @@ static const char *and_who(struct ww_arena *mem, const char *words, const char *
 	return ww_arena_printf(mem, "%s%s%s %s", words, *words ? ", " : "", verb, who);
 }
 
+/* A thread that had to do with how a wait ended, by the name that it had then. */
+static const char *name_at_end(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s, uint32_t thread)
+{
+	return ww_name_thread_at(mem, f, thread, s->start_ts_ns + s->dur_ns - 1);
+}
+
 static const char *from_peer(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
 			     const char *what, uint32_t peer)
 {
@@ -238,7 +305,7 @@ static const char *from_peer(struct ww_arena *mem, const struct ww_facts *f, con
 
 	/* Who makes room for a writer is a reader: "from" would mislead. */
 	bool writes = sc && (strstr(sc, "write") || strstr(sc, "send"));
-	return and_who(mem, what, writes ? "reader" : "from", ww_name_thread(mem, f, peer));
+	return and_who(mem, what, writes ? "reader" : "from", name_at_end(mem, f, s, peer));
 }
 
 static const char *name_disk(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
@@ -255,7 +322,7 @@ static const char *name_disk(struct ww_arena *mem, const struct ww_facts *f, con
 		dev = exact ? ww_name_block(mem, f, io) : ww_name_device(mem, f, f->block_io.dev[io]);
 	words = join(mem, ww_name_file(f, file), " on ", dev);
 	/* Who passes a completed request on is no news. */
-	return io < f->block_io.n ? words : and_who(mem, words, "through", ww_name_thread(mem, f, peer));
+	return io < f->block_io.n ? words : and_who(mem, words, "through", name_at_end(mem, f, s, peer));
 }
 
 static const char *name_fault(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
@@ -306,14 +373,14 @@ static const char *name_signal(struct ww_arena *mem, const struct ww_facts *f, c
 
 	if (from_terminal(f, s->wakeup))
 		return and_who(mem, words, "from", "the terminal");
-	return and_who(mem, words, *words ? "sent by" : "woken by", ww_name_thread(mem, f, peer));
+	return and_who(mem, words, *words ? "sent by" : "woken by", name_at_end(mem, f, s, peer));
 }
 
 static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
 				uint32_t peer, bool exact)
 {
 	const char *words = ww_facts_str(f, s->detail);
-	const char *other = ww_name_thread(mem, f, s->other);
+	const char *other = name_at_end(mem, f, s, s->other);
 
 	switch (s->cause) {
 	case WW_CA_DISK:
@@ -330,16 +397,16 @@ static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, 
 		/* Who wakes a waiter has just given the lock up, or signalled the condition. */
 		if (*other && s->other != peer)
 			return and_who(mem, words, "held by", other);
-		return and_who(mem, words, "released by", ww_name_thread(mem, f, peer));
+		return and_who(mem, words, "released by", name_at_end(mem, f, s, peer));
 	case WW_CA_SIGNAL:
 		return name_signal(mem, f, s, peer);
 	case WW_CA_CHILD:
-		return *other ? other : ww_name_thread(mem, f, peer);
+		return *other ? other : name_at_end(mem, f, s, peer);
 	case WW_CA_UNKNOWN:
 	case WW_CA_NONE:
 	case WW_CA_WORK:
 		words = join(mem, ww_name_file(f, s->file), " ", words);
-		return and_who(mem, words, "woken by", ww_name_thread(mem, f, peer));
+		return and_who(mem, words, "woken by", name_at_end(mem, f, s, peer));
 	default:
 		return from_peer(mem, f, s, join(mem, ww_name_file(f, s->file), " ", words), peer);
 	}
@@ -364,7 +431,7 @@ const char *ww_name_state(struct ww_arena *mem, const struct ww_facts *f, uint32
 		return words;
 	case WW_ST_PREEMPTED:
 	case WW_ST_RUNQUEUE:
-		other = ww_name_ready(mem, f, s.state, ww_ready_behind(f, state));
+		other = ww_name_ready(mem, f, s.state, ww_ready_behind(f, state), ww_state_named_at(f, state));
 		return *other ? other : words;
 	default:
 		return words;
@@ -411,6 +478,7 @@ struct ww_woken ww_name_woken(struct ww_arena *mem, const struct ww_facts *f, ui
 	r.certainty = w.certainty;
 	r.thread = w.waker < f->thread.n ? w.waker : WW_NONE;
 	r.name = name;
+	r.ts_ns = w.ts_ns;
 	switch (w.kind) {
 	case WW_WK_THREAD:
 		sc = ww_name_syscall(mem, f, w.syscall);

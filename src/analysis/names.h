@@ -10,6 +10,14 @@
 #include "analysis/chain.h"
 
 const char *ww_name_comm(const struct ww_facts *f, uint32_t thread);
+/* The name that it had then (it may exec, or take another one); the first is the id of the string. */
+uint32_t ww_name_comm_id(const struct ww_facts *f, uint32_t thread, int64_t ts_ns);
+const char *ww_name_comm_at(const struct ww_facts *f, uint32_t thread, int64_t ts_ns);
+const char *ww_name_thread_at(struct ww_arena *mem, const struct ww_facts *f, uint32_t thread, int64_t ts_ns);
+/* The names that it had in the range, in their order, at most so many of the last ones. Memory in `mem`. */
+#define WW_COMMS_MAX 12
+uint32_t ww_name_comms(struct ww_arena *mem, const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns,
+		       const char ***ret);
 int32_t ww_name_tid(const struct ww_facts *f, uint32_t thread); /* -1 none */
 const char *ww_name_thread(struct ww_arena *mem, const struct ww_facts *f, uint32_t thread);
 const char *ww_name_file(const struct ww_facts *f, uint32_t file);
@@ -34,8 +42,16 @@ int32_t ww_ready_cpu(const struct ww_facts *f, uint32_t state);
 /* Whom the whole wait for that CPU is laid to, wherever it is told: the thread that had the CPU for most of it, all its
  * runs together; an idle thread: the CPU was idle. WW_NONE: nobody is known for most of it. */
 uint32_t ww_ready_behind(const struct ww_facts *f, uint32_t state);
-/* "by X", "behind X", "" of such a state. */
-const char *ww_name_ready(struct ww_arena *mem, const struct ww_facts *f, enum ww_thread_state s, uint32_t other);
+/* "by X", "behind X", "" of such a state; X by the name that it had then. */
+const char *ww_name_ready(struct ww_arena *mem, const struct ww_facts *f, enum ww_thread_state s, uint32_t other,
+			  int64_t ts_ns);
+/* When a thread had the name by which it is called in what is told of a state, or of a stretch of one: at its end, for
+ * one that begins to run soon names itself, or execs. */
+int64_t ww_state_named_at(const struct ww_facts *f, uint32_t state);
+static inline int64_t ww_link_named_at(const struct ww_link *l)
+{
+	return l->start_ts_ns + l->dur_ns - 1;
+}
 /* The block request that ended the wait, by itself or through the worker that its end set to work; WW_NONE. */
 uint32_t ww_wait_block(const struct ww_facts *f, uint32_t wakeup);
 /* Did a key pressed at the terminal end it (Ctrl-C), so that nothing is known of what was before? */

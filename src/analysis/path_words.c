@@ -97,7 +97,7 @@ const char *ww_segment_detail(struct ww_arena *mem, const struct ww_path *p, con
 	const struct ww_facts *f = facts_of(p, s->host);
 
 	if (s->state == WW_ST_PREEMPTED || s->state == WW_ST_RUNQUEUE)
-		return ww_name_ready(mem, f, s->state, s->other, s->row < f->state.n ? f->state.start_ts_ns[s->row] : INT64_MAX);
+		return ww_name_ready(mem, f, s->state, s->other, s->row < f->state.n ? ww_state_named_at(f, s->row) : INT64_MAX);
 	if (s->thread == WW_NONE && s->thing == WW_WK_TIMER)
 		return timer_words(mem, p, s);
 	if (s->thread == WW_NONE && s->thing == WW_WK_PACKET)

@@ -25,6 +25,7 @@ struct ww_breakdown_row {
 /* Down to the bottom of the chains: what the thread in the end waited for. */
 struct ww_blame_row {
 	uint32_t thread;     /* WW_NONE: a device, a timer, the network or unknown; of merged rows the first one's */
+	uint32_t comm;       /* str: its name at that time */
 	const char *who;     /* of merged rows: "cc1 (12)", "cc1 (9 of them)", "" none; else NULL */
 	uint8_t state, cause;
 	const char *detail;
@@ -80,6 +81,8 @@ bool ww_breakdown_alike(struct ww_arena *mem, const char *a, const char *b);
 void ww_waits_make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q,
 		   struct ww_chain_opts *copts, struct ww_thread_report *io);
 void ww_blame_make(struct ww_arena *mem, const struct ww_facts *f, struct ww_thread_report *io);
+/* "cc1 (12)", by the name that it had; "" no thread. */
+const char *ww_blame_who(struct ww_arena *mem, const struct ww_facts *f, const struct ww_blame_row *r);
 /* For a person: threads of one name as one, all that a thread ran in the kernel as one, all the times that it was
  * preempted, and all that it queued for a CPU; the detail then says what they were, most first. Longest first. */
 uint32_t ww_blame_merge(struct ww_arena *mem, const struct ww_facts *f, const struct ww_blame_row *rows, uint32_t n,

@@ -80,9 +80,10 @@ static const char *leaf_detail(struct blame *b, const struct ww_link *l)
 	/* Without what differs from one time to the next, so that equal things add up. */
 	if (l->state == WW_ST_PREEMPTED || l->state == WW_ST_RUNQUEUE) { /* by name: the tids would be many */
 		uint32_t by = ww_ready_behind(b->f, l->row);
-		const char *comm = ww_name_comm(b->f, by);
+		int64_t ts = ww_state_named_at(b->f, l->row);
+		const char *comm = ww_name_comm_at(b->f, by, ts);
 		if (by < b->f->thread.n && (b->f->thread.flags[by] & WW_TF_IDLE))
-			return ww_name_ready(b->mem, b->f, l->state, by);
+			return ww_name_ready(b->mem, b->f, l->state, by, ts);
 		return *comm ? ww_arena_printf(b->mem, "%s %s", l->state == WW_ST_PREEMPTED ? "by" : "behind", comm) : "";
 	}
 	if (l->row != WW_NONE)
@@ -93,7 +94,8 @@ static const char *leaf_detail(struct blame *b, const struct ww_link *l)
 static void blame_leaf(struct blame *b, const struct ww_link *l)
 {
 	const char *detail = leaf_detail(b, l);
-	uint64_t h = ww_hash_mix(l->thread, l->state | (uint64_t)l->cause << 8);
+	uint32_t comm = ww_name_comm_id(b->f, l->thread, ww_link_named_at(l));
+	uint64_t h = ww_hash_mix(l->thread | (uint64_t)comm << 32, l->state | (uint64_t)l->cause << 8);
 
 	for (const char *p = detail; *p; p++)
 		h = ww_hash_mix(h, (unsigned char)*p);
@@ -104,12 +106,13 @@ static void blame_leaf(struct blame *b, const struct ww_link *l)
 		if (fresh) {
 			r = ww_vec_push(&b->rows);
 			r->thread = l->thread;
+			r->comm = comm;
 			r->state = l->state;
 			r->cause = l->cause;
 			r->detail = detail;
 		} else {
 			r = &b->rows.v[*at];
-			if (r->thread != l->thread || r->state != l->state || r->cause != l->cause ||
+			if (r->thread != l->thread || r->comm != comm || r->state != l->state || r->cause != l->cause ||
 			    strcmp(r->detail, detail))
 				continue;
 		}
@@ -150,6 +153,15 @@ struct blame_part {
 	int64_t ns;
 };
 
+const char *ww_blame_who(struct ww_arena *mem, const struct ww_facts *f, const struct ww_blame_row *r)
+{
+	const char *comm = ww_facts_str(f, r->comm);
+
+	if (r->thread >= f->thread.n)
+		return "";
+	return ww_arena_printf(mem, "%s (%d)", *comm ? comm : "?", f->thread.tid[r->thread]);
+}
+
 /* One line for a person: rows of one name and kind. */
 struct blame_kind {
 	const char *comm, *detail;
@@ -162,7 +174,7 @@ struct blame_kind {
 
 static bool is_kind(const struct ww_facts *f, const struct blame_kind *k, const struct ww_blame_row *r)
 {
-	if (strcmp(k->comm, ww_name_comm(f, r->thread)) || k->cause != r->cause || k->state != r->state)
+	if (strcmp(k->comm, ww_facts_str(f, r->comm)) || k->cause != r->cause || k->state != r->state)
 		return false;
 	return r->state != WW_ST_BLOCKED || !strcmp(k->detail, r->detail);
 }
@@ -227,7 +239,7 @@ uint32_t ww_blame_merge(struct ww_arena *mem, const struct ww_facts *f, const st
 		while (k < nout && !is_kind(f, &kinds[k], r))
 			k++;
 		if (k == nout) {
-			kinds[nout] = (struct blame_kind){.comm = ww_name_comm(f, r->thread), .detail = r->detail,
+			kinds[nout] = (struct blame_kind){.comm = ww_facts_str(f, r->comm), .detail = r->detail,
 							  .state = r->state, .cause = r->cause};
 			out[nout] = *r;
 			out[nout].ns = 0;
@@ -242,7 +254,7 @@ uint32_t ww_blame_merge(struct ww_arena *mem, const struct ww_facts *f, const st
 		out[k].detail = parts_words(mem, &kinds[k]);
 		size_t many = kinds[k].threads.n;
 		out[k].who = many > 1 ? ww_arena_printf(mem, "%s (%zu of them)", kinds[k].comm, many)
-				      : ww_name_thread(mem, f, out[k].thread);
+				      : ww_blame_who(mem, f, &out[k]);
 		ww_u64map_release(&kinds[k].threads);
 		ww_vec_free(&kinds[k].parts);
 	}

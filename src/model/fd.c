@@ -260,7 +260,7 @@ void ww_fd_after_call(struct ww_model *m, struct ww_thr *t, const struct ww_even
 	case WW_FX_MMAP:
 		made_mapping(m, t, p, ret);
 		break;
-	case WW_FX_NONE: case WW_FX_CLOSE: case WW_FX_EPOLL_CTL: case WW_FX_CONNECT:
+	case WW_FX_NONE: case WW_FX_CLOSE: case WW_FX_EPOLL_CTL: case WW_FX_CONNECT: case WW_FX_PRCTL:
 		break;
 	}
 }

@@ -123,6 +123,8 @@ struct ww_thr {
 	uint32_t ready_file; /* descriptor that poll reported; WW_NONE */
 	uint8_t ready_kind;
 	uint32_t work_row;      /* work item that it executes */
+	int64_t named_ts_ns;    /* it named itself then, and how is not known yet; 0 no */
+	bool before_exec;       /* still called as the recorder, whose command it is about to be */
 	uint8_t signal;         /* last one that was sent to it and may kill; 0 none */
 	uint32_t signal_row;    /* wait that a signal ended, until it is delivered; WW_NONE */
 	uint32_t last_wait_row; /* last wait that ended, to follow a helper's own wait */
@@ -245,7 +247,7 @@ struct ww_thr *ww_thr_at(struct ww_model *m, uint32_t index);
 struct ww_proc *ww_proc_get(struct ww_model *m, int32_t pid);
 struct ww_proc *ww_proc_of(struct ww_model *m, const struct ww_thr *t); /* NULL unknown */
 void ww_thr_set_pid(struct ww_model *m, struct ww_thr *t, int32_t pid);
-void ww_thr_rename(struct ww_model *m, struct ww_thr *t, uint32_t comm); /* str; remembers the name until now */
+void ww_thr_rename(struct ww_model *m, struct ww_thr *t, uint32_t comm, int64_t ts_ns); /* str; remembers the name until then */
 void ww_thr_set_comm(struct ww_model *m, struct ww_thr *t, const struct ww_value *v);
 void ww_thr_end(struct ww_model *m, struct ww_thr *t, int64_t ts);
 /* Ends the open state at ts and begins another; the ended one's row, WW_NONE when it took no time. */

@@ -32,6 +32,7 @@ static struct ww_thr *own_life(struct ww_model *m, struct ww_thr *old, const str
 	struct ww_thr *t = ww_thr_new(m, old->tid, m->now);
 	ww_thr_set_pid(m, t, c->pid[old->index]);
 	ww_thr_set_comm(m, t, comm);
+	t->before_exec = true;
 	c->parent[t->index] = c->parent[old->index];
 	c->vtid[t->index] = c->vtid[old->index];
 	c->pid_ns[t->index] = c->pid_ns[old->index];

@@ -392,7 +392,8 @@ void ww_on_exec(struct ww_model *m, const struct ww_event *ev)
 	const char *path = ww_facts_str(m->f, exe), *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
 	m->f->thread.exe[t->index] = exe;
-	m->f->thread.comm[t->index] = ww_strtab_intern(&m->f->strs, base, strnlen(base, 15));
+	t->before_exec = false;
+	ww_thr_rename(m, t, ww_strtab_intern(&m->f->strs, base, strnlen(base, 15)), m->now);
 	struct ww_proc *p = ww_proc_of(m, t);
 	if (p) {
 		m->f->process.exe[p->index] = exe;
@@ -412,6 +413,8 @@ void ww_on_rename(struct ww_model *m, const struct ww_event *ev)
 {
 	struct ww_thr *t = ww_thr_find(m, ww_v_int(ev, 0, -1));
 
-	if (t && ww_v_has(ev, 1))
-		ww_thr_set_comm(m, t, &ev->v[1]);
+	if (!t || !ww_v_has(ev, 1))
+		return;
+	t->named_ts_ns = m->now;
+	ww_thr_set_comm(m, t, &ev->v[1]);
 }

@@ -3,6 +3,8 @@
  * Named events (LTTng, perf's syscalls:*), raw ones (raw_syscalls:*, with number and registers) and
  * whywait's own end in the same two functions.
  */
+#include <sys/prctl.h>
+
 #include "base/syscalls.h"
 #include "model/model_private.h"
 
@@ -85,6 +87,8 @@ void ww_syscall_exit(struct ww_model *m, struct ww_thr *t, const struct ww_sysin
 		ww_ready_at_exit(m, t, ev, ret);
 	ww_cause_at_exit(m, t, ret);
 	ww_fd_after_call(m, t, ev, ret);
+	if (t->sc->effect == WW_FX_PRCTL && t->sc_arg[0] == PR_SET_NAME && !ret)
+		t->named_ts_ns = m->now;
 	ww_syscall_forget(t);
 	t->full_syscalls = m->all_syscalls;
 	t->mode = m->all_syscalls ? WW_MODE_USER : WW_MODE_UNKNOWN;

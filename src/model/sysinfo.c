@@ -41,6 +41,7 @@ static const struct ww_sysinfo table[] = {
 	{"waitpid", WW_W_CHILD, 0, 0, -1, "- pid stat_addr options"},
 	{"vfork", WW_W_VFORK, 0, 0, -1, NULL}, {"fork", WW_W_OTHER, 0, 0, -1, NULL},
 	{"clone", WW_W_VFORK, 0, 0, -1, "- flags|clone_flags"}, {"clone3", WW_W_VFORK, 0, 0, -1, NULL},
+	{"prctl", WW_W_OTHER, WW_FX_PRCTL, 0, -1, "- option"},
 	{"pause", WW_W_SIGNAL, 0, 0, -1, NULL}, {"rt_sigsuspend", WW_W_SIGNAL, 0, 0, -1, NULL},
 	{"sigsuspend", WW_W_SIGNAL, 0, 0, -1, NULL},
 	{"rt_sigtimedwait", WW_W_SIGNAL, 0, 0, -1, NULL},

@@ -33,7 +33,7 @@ struct ww_thr *ww_thr_new(struct ww_model *m, int32_t tid, int64_t start)
 {
 	struct ww_thr *t = WW_ARENA_NEW(&m->mem, struct ww_thr);
 	struct ww_thread row = {.tid = tid, .pid = -1, .vtid = -1, .start_ts_ns = start, .end_ts_ns = start,
-				.parent = WW_NONE, .process = WW_NONE};
+				.parent = WW_NONE, .process = WW_NONE, .renamed = WW_NONE};
 
 	t->index = ww_thread_push(m->f, &row);
 	t->tid = tid;
@@ -110,15 +110,34 @@ void ww_thr_set_pid(struct ww_model *m, struct ww_thr *t, int32_t pid)
 		m->f->process.main_thread[p->index] = t->index;
 }
 
+void ww_thr_rename(struct ww_model *m, struct ww_thr *t, uint32_t comm, int64_t ts_ns)
+{
+	uint32_t *is = &m->f->thread.comm[t->index];
+
+	if (*is == comm)
+		return;
+	if (*ww_facts_str(m->f, *is)) {
+		uint32_t last = m->f->thread.renamed[t->index];
+		struct ww_name_change r = {.ts_ns = last == WW_NONE ? ts_ns : WW_MAX(ts_ns, m->f->name_change.ts_ns[last]),
+					   .thread = t->index, .old = *is, .before = last};
+		m->f->thread.renamed[t->index] = ww_name_change_push(m->f, &r);
+	}
+	*is = comm;
+	t->named_ts_ns = 0;
+}
+
 void ww_thr_set_comm(struct ww_model *m, struct ww_thr *t, const struct ww_value *v)
 {
-	if (v->kind != WW_V_STR && v->kind != WW_V_BYTES)
+	if ((v->kind != WW_V_STR && v->kind != WW_V_BYTES) || t->before_exec)
 		return;
 	size_t len = strnlen(v->p, v->len);
 	const char *old = ww_facts_str(m->f, m->f->thread.comm[t->index]);
 	if (strlen(old) == len && !memcmp(old, v->p, len))
 		return;
-	m->f->thread.comm[t->index] = ww_strtab_intern(&m->f->strs, v->p, len);
+	/* It named itself: in the call that is known, else in the run that it is seen in by the new name, for it had the
+	 * old one until then; most do so as the first thing. */
+	int64_t ts = t->named_ts_ns ? t->named_ts_ns : t->index == m->cpu->cur ? m->cpu->run_start : m->now;
+	ww_thr_rename(m, t, ww_strtab_intern(&m->f->strs, v->p, len), ts);
 }
 
 /* A call known from registers at a wait: it goes on for nobody knows how long after it. */

@@ -80,7 +80,7 @@ static void put_running(struct ww_text *t, const struct ww_link *l, uint32_t n, 
 				line = ww_arena_printf(&t->mem, "%s (%s %s)", line, ww_text_fit(t, s.most, 40),
 						       ww_text_dur(t, s.most_ns));
 		}
-	const char *who = ww_text_fit(t, ww_name_thread(&t->mem, t->f, l->thread), 30);
+	const char *who = ww_text_fit(t, ww_name_thread_at(&t->mem, t->f, l->thread, ww_link_named_at(&l[n - 1])), 30);
 	size_t left = room(t, indent + (unsigned)strlen(who) + 20);
 	put_indent(t, indent);
 	fprintf(t->out, "%s%s RUNNING%s %s: %s\n", ww_paint_on(t, WW_P_RUN), who, ww_paint_off(t, WW_P_RUN),
@@ -90,7 +90,7 @@ static void put_running(struct ww_text *t, const struct ww_link *l, uint32_t n, 
 static void put_other(struct ww_text *t, const struct ww_link *l, unsigned indent)
 {
 	enum ww_paint p = ww_paint_of(l->state);
-	const char *who = ww_text_fit(t, ww_name_thread(&t->mem, t->f, l->thread), 30);
+	const char *who = ww_text_fit(t, ww_name_thread_at(&t->mem, t->f, l->thread, ww_link_named_at(l)), 30);
 	const char *what = ww_text_state(t, l->state, l->cause);
 
 	if (l->state == WW_ST_BLOCKED) /* a device, a timer, the network */
@@ -120,7 +120,7 @@ static const char *rest_of_detail(struct ww_text *t, const struct ww_link *l)
 
 static void put_wait(struct ww_text *t, const struct ww_link *l, unsigned indent, unsigned depth)
 {
-	const char *who = depth ? ww_text_fit(t, ww_name_thread(&t->mem, t->f, l->thread), 30) : "";
+	const char *who = depth ? ww_text_fit(t, ww_name_thread_at(&t->mem, t->f, l->thread, ww_link_named_at(l)), 30) : "";
 	const char *sc = l->call ? ww_text_fit(t, l->call, 50) : NULL;
 	const char *cause = l->cause == WW_CA_NONE ? "unknown" : ww_cause_name(l->cause);
 	const char *in = sc ? ww_arena_printf(&t->mem, "SYSCALL %s", sc)

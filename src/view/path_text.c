@@ -213,7 +213,7 @@ static void put_step(struct ww_text *t, const struct ww_path *p, const struct st
 	const struct ww_facts *f = p->set->hosts[s->host];
 	unsigned indent = indent_of(p, s), used = 44 + indent;
 	char bar[STEP_BAR + 1] = "";
-	const char *name = ww_name_thread(&t->mem, f, s->thread);
+	const char *name = ww_name_thread_at(&t->mem, f, s->thread, ww_set_local(p->set, s->host, s->start_ns + k->ns - 1));
 
 	if (!*name && s->state == WW_ST_BLOCKED)
 		name = s->thing == WW_WK_PACKET ? "network" : "";

@@ -23,7 +23,7 @@ static void put_woken(struct out *o, const struct ww_woken *w)
 		ww_json_null(&o->j, "comm");
 	} else {
 		ww_json_i64(&o->j, "tid", ww_name_tid(o->f, w->thread));
-		ww_json_str(&o->j, "comm", ww_name_comm(o->f, w->thread));
+		ww_json_str(&o->j, "comm", ww_name_comm_at(o->f, w->thread, w->ts_ns));
 	}
 	ww_json_str(&o->j, "name", w->name);
 	ww_json_str(&o->j, "in", w->in);
@@ -65,7 +65,7 @@ static void put_chain(struct out *o, const struct ww_link *l, int level)
 			ww_json_null(&o->j, "comm");
 		} else {
 			ww_json_i64(&o->j, "tid", ww_name_tid(o->f, c->thread));
-			ww_json_str(&o->j, "comm", ww_name_comm(o->f, c->thread));
+			ww_json_str(&o->j, "comm", ww_name_comm_at(o->f, c->thread, ww_link_named_at(c)));
 		}
 		ww_json_str(&o->j, "state", ww_state_name(c->state));
 		put_link_body(o, c, level + 1);
@@ -74,13 +74,24 @@ static void put_chain(struct out *o, const struct ww_link *l, int level)
 	ww_json_end(&o->j);
 }
 
-static void put_target(struct out *o, uint32_t thread)
+static void put_target(struct out *o, const struct ww_thread_report *t)
 {
+	const uint32_t thread = t->thread;
+	struct ww_arena mem;
+	const char **comms;
+
 	ww_json_obj(&o->j, "target");
 	ww_json_i64(&o->j, "tid", ww_name_tid(o->f, thread));
 	ww_json_i64(&o->j, "pid", o->f->thread.pid[thread]);
 	ww_json_str(&o->j, "comm", ww_name_comm(o->f, thread));
 	ww_json_str(&o->j, "exe", ww_facts_str(o->f, o->f->thread.exe[thread]));
+	ww_arena_init(&mem);
+	uint32_t n = ww_name_comms(&mem, o->f, thread, t->from_ts_ns, t->to_ts_ns, &comms);
+	ww_json_arr(&o->j, "comms");
+	for (uint32_t i = 0; i < n; i++)
+		ww_json_str(&o->j, NULL, comms[i]);
+	ww_json_end(&o->j);
+	ww_arena_release(&mem);
 	ww_json_end(&o->j);
 }
 
@@ -98,7 +109,7 @@ static void put_waits(struct out *o, const struct ww_thread_report *t)
 
 static void put_thread(struct out *o, const struct ww_thread_report *t, bool breakdown, bool waits)
 {
-	put_target(o, t->thread);
+	put_target(o, t);
 	ww_json_i64(&o->j, "begin_ns", t->from_ts_ns + o->offset_ns);
 	ww_json_i64(&o->j, "wall_ns", t->wall_ns);
 	ww_json_obj(&o->j, "states");
@@ -138,7 +149,7 @@ static void put_blame(struct out *o, const struct ww_thread_report *t)
 			ww_json_null(&o->j, "comm");
 		} else {
 			ww_json_i64(&o->j, "tid", ww_name_tid(o->f, b->thread));
-			ww_json_str(&o->j, "comm", ww_name_comm(o->f, b->thread));
+			ww_json_str(&o->j, "comm", ww_facts_str(o->f, b->comm));
 		}
 		ww_json_str(&o->j, "state", ww_state_name(b->state));
 		ww_json_str(&o->j, "cause", b->cause == WW_CA_NONE ? NULL : ww_cause_name(b->cause));

@@ -327,7 +327,7 @@ static void put_blame(struct ww_text *t, const struct ww_thread_report *r)
 			break;
 		if (!i)
 			put_title(t, "What the waits come down to, at the end of the chains");
-		const char *who = ww_text_fit(t, b->who ? b->who : ww_name_thread(&t->mem, t->f, b->thread), 28);
+		const char *who = ww_text_fit(t, b->who ? b->who : ww_blame_who(&t->mem, t->f, b), 28);
 		if (*who)
 			who = ww_arena_printf(&t->mem, "%s ", who);
 		put_row(t, r, b->ns, "", "", ww_paint_of(b->state),
@@ -460,9 +460,23 @@ static void put_head(struct ww_text *t, const struct ww_thread_report *r)
 		ww_text_fit(t, exe, t->o->width > used + 20 ? t->o->width - used : 20));
 }
 
+/* "it was sh, then bash, then perl, then sleep": what it went through by exec, or called itself. */
+static void put_names(struct ww_text *t, const struct ww_thread_report *r)
+{
+	const char **comms, *words = "";
+	uint32_t n = ww_name_comms(&t->mem, t->f, r->thread, r->from_ts_ns, r->to_ts_ns, &comms);
+
+	if (n < 2)
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		words = ww_arena_printf(&t->mem, "%s%s%s", words, i ? " > " : "", comms[i]);
+	fprintf(t->out, "  (its names: %s)\n", ww_text_fit(t, words, t->o->width - 16));
+}
+
 static void put_thread(struct ww_text *t, const struct ww_thread_report *r, const char *why)
 {
 	put_head(t, r);
+	put_names(t, r);
 	if (why)
 		fprintf(t->out, "  (%s)\n", why);
 	put_short(t, r);

@@ -104,7 +104,7 @@ const char *ww_text_state(struct ww_text *t, enum ww_thread_state s, enum ww_cau
 
 const char *ww_text_woken(struct ww_text *t, const struct ww_woken *w)
 {
-	const char *who = printable(t, ww_name_thread(&t->mem, t->f, w->thread)), *name = printable(t, w->name);
+	const char *who = printable(t, ww_name_thread_at(&t->mem, t->f, w->thread, w->ts_ns)), *name = printable(t, w->name);
 
 	switch (w->kind) {
 	case WW_WK_THREAD:

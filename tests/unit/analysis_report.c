@@ -8,6 +8,7 @@
  */
 #include "../tap.h"
 
+#include "analysis/names.h"
 #include "path_scene.h"
 
 static const struct ww_breakdown_row *row(const struct ww_thread_report *t, enum ww_thread_state s, enum ww_cause c)
@@ -292,10 +293,11 @@ static void ready_kinds_stay_apart(void)
 
 	play_begin(&p);
 	uint32_t a = actor(&p, "a", 0, 70), b = actor(&p, "a", 0, 70);
+	const uint32_t comm = p.f.thread.comm[a];
 	const struct ww_blame_row all[] = {
-		{a, NULL, WW_ST_RUNQUEUE, WW_CA_NONE, "behind qemu", 175700, 9}, {a, NULL, WW_ST_PREEMPTED, WW_CA_NONE, "by cc1", 40000, 1},
-		{b, NULL, WW_ST_PREEMPTED, WW_CA_NONE, "by qemu", 26700, 2}, {a, NULL, WW_ST_PREEMPTED, WW_CA_NONE, "by whywait", 20900, 3},
-		{a, NULL, WW_ST_RUNNING_KERNEL, WW_CA_NONE, "read", 400, 2}, {a, NULL, WW_ST_RUNNING_KERNEL, WW_CA_NONE, "write", 300, 1},
+		{a, comm, NULL, WW_ST_RUNQUEUE, WW_CA_NONE, "behind qemu", 175700, 9}, {a, comm, NULL, WW_ST_PREEMPTED, WW_CA_NONE, "by cc1", 40000, 1},
+		{b, comm, NULL, WW_ST_PREEMPTED, WW_CA_NONE, "by qemu", 26700, 2}, {a, comm, NULL, WW_ST_PREEMPTED, WW_CA_NONE, "by whywait", 20900, 3},
+		{a, comm, NULL, WW_ST_RUNNING_KERNEL, WW_CA_NONE, "read", 400, 2}, {a, comm, NULL, WW_ST_RUNNING_KERNEL, WW_CA_NONE, "write", 300, 1},
 	};
 	play_end(&p);
 	n = ww_blame_merge(&p.mem, &p.f, all, WW_ARRAY_SIZE(all), &rows);
@@ -348,8 +350,57 @@ static void a_key_ends_a_sleep(bool key)
 	play_release(&p);
 }
 
+static void renamed(struct play *p, uint32_t t, int64_t ts, const char *old)
+{
+	struct ww_name_change r = {.ts_ns = ts, .thread = t, .old = str(&p->f, old), .before = p->f.thread.renamed[t]};
+
+	p->f.thread.renamed[t] = ww_name_change_push(&p->f, &r);
+}
+
+/* a waits for b twice: b was sh at the first time and perl at the second; now it is sleep. x, that was ld, was in b's way. */
+static void names_of_their_time(void)
+{
+	struct play p;
+	struct ww_report r;
+	struct ww_query q = whole;
+	const char **comms;
+
+	play_begin(&p);
+	uint32_t a = actor(&p, "a", 0, 70), b = actor(&p, "sleep", 0, 70), x = actor(&p, "x", 0, 70);
+	runs(&p, a, 10), waits(&p, a, 30, WW_CA_FUTEX, WW_WK_THREAD, b, WW_NONE);
+	runs(&p, a, 40), waits(&p, a, 60, WW_CA_FUTEX, WW_WK_THREAD, b, WW_NONE), runs(&p, a, 70);
+	runs(&p, b, 12), is_in(&p, b, 20, WW_ST_PREEMPTED, x), runs(&p, b, 70);
+	renamed(&p, b, 35, "sh"), renamed(&p, x, 50, "ld"), renamed(&p, b, 65, "perl");
+	play_end(&p);
+	q.tid = p.f.thread.tid[a];
+	is_i64(ww_report_make(&p.mem, &p.f, &q, &full, &r, NULL), 0, "a report");
+	is_str(r.main.waits[0].detail, "released by sh (101)", "by the name that it had at the end of the first wait");
+	is_str(r.main.waits[1].detail, "released by perl (101)", "and of the second");
+	bool sh = false, perl = false, ld = false;
+	for (uint32_t i = 0; i < r.main.nrows; i++) {
+		sh |= r.main.rows[i].ns == 20 && strstr(r.main.rows[i].detail, "sh (101)");
+		perl |= r.main.rows[i].ns == 20 && strstr(r.main.rows[i].detail, "perl (101)");
+	}
+	ok(sh && perl, "rows of their own");
+	is_str(r.main.waits[0].chain[1].detail, "by ld (102)", "who had the CPU too");
+	sh = perl = false;
+	for (uint32_t i = 0; i < r.main.nblame; i++) {
+		const struct ww_blame_row *l = &r.main.blame[i];
+		sh |= l->ns == 12 && !strcmp(ww_blame_who(&p.mem, &p.f, l), "sh (101)");
+		perl |= l->ns == 20 && !strcmp(ww_blame_who(&p.mem, &p.f, l), "perl (101)");
+		ld |= l->ns == 8 && !strcmp(l->detail, "by ld");
+	}
+	ok(sh && perl && ld, "and what the waits come down to");
+	is_i64(ww_name_comms(&p.mem, &p.f, b, 0, 70, &comms), 3, "three names");
+	ok(!strcmp(comms[0], "sh") && !strcmp(comms[1], "perl") && !strcmp(comms[2], "sleep"), "in their order");
+	is_i64(ww_name_comms(&p.mem, &p.f, b, 36, 60, &comms), 1, "one in between");
+	is_str(comms[0], "perl", "perl");
+	play_release(&p);
+}
+
 int main(void)
 {
+	names_of_their_time();
 	a_key_ends_a_sleep(true);
 	a_key_ends_a_sleep(false);
 	ready_kinds_stay_apart();

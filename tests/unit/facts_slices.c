@@ -19,7 +19,7 @@ static void make(struct ww_facts *f, uint32_t rows, uint32_t dur)
 	ww_facts_init(f);
 	f->host.ncpus = CPUS;
 	for (uint32_t t = 0; t < THREADS; t++)
-		ww_thread_push(f, &(struct ww_thread){.tid = (int32_t)t, .flags = t < 2 ? WW_TF_IDLE : 0, .process = WW_NONE, .parent = WW_NONE});
+		ww_thread_push(f, &(struct ww_thread){.tid = (int32_t)t, .flags = t < 2 ? WW_TF_IDLE : 0, .process = WW_NONE, .parent = WW_NONE, .renamed = WW_NONE});
 	for (uint32_t i = 0; i < rows; i++) {
 		const uint32_t t = random_below(random_below(3) ? THREADS - 1 : 2), c = random_below(CPUS); /* one has none */
 		struct ww_state s = {.thread = t, .start_ts_ns = now[t] += random_below(20) ? 0 : random_below(500),

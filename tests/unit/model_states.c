@@ -292,6 +292,38 @@ static void test_signals(void)
 	}
 }
 
+/* A thread execs twice; each time is told by the name that it had then. */
+static void test_names(void)
+{
+	struct fake *k = fake_new("lttng");
+	struct ww_facts f;
+
+	contexts(k);
+	fake_event(k, 10, 0, "lttng_statedump_process_state", "tid=10 pid=10 ppid=1 name='sh' type=0 status=5");
+	fake_event(k, 20, 0, "lttng_statedump_process_state", "tid=20 pid=20 ppid=1 name='other' type=0 status=5");
+	fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 110, 0, "sched_process_exec", "filename='/usr/bin/perl' tid=10 old_tid=10");
+	fake_event(k, 120, 0, "sched_switch", "prev_comm='perl' " SW(10, 20, 0));
+	fake_event(k, 130, 0, "sched_switch", SW(20, 10, 0));
+	fake_event(k, 140, 0, "sched_switch", "prev_comm='worker' " SW(10, 20, 1));
+	fake_event(k, 145, 0, "syscall_entry_prctl", "option=15");
+	fake_event(k, 147, 0, "syscall_exit_prctl", "ret=0");
+	fake_event(k, 150, 0, "sched_switch", "prev_comm='more' " SW(20, 0, 1));
+	run(k, NULL, &f);
+	uint32_t t = ww_facts_thread_find(&f, 10, 100), i = f.thread.renamed[t];
+	is_i64(f.name_change.n, 3, "two changes, the first name and names that stay are none");
+	is_i64(i, 1, "the last one");
+	is_str(ww_facts_str(&f, f.name_change.old[i]), "perl", "was perl");
+	is_i64(f.name_change.ts_ns[i], 130, "until the run at whose end it was seen by another name");
+	is_i64(f.name_change.before[i], 0, "before it");
+	is_str(ww_facts_str(&f, f.name_change.old[0]), "sh", "sh");
+	is_i64(f.name_change.ts_ns[0], 110, "until the exec");
+	is_i64(f.thread.renamed[ww_facts_thread_find(&f, 20, 100)], 2, "the other has another name");
+	is_i64(f.name_change.ts_ns[2], 147, "since its call");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
 /* Loopback: the packet is received in a softirq on top of its own sender. */
 static void test_loopback(void)
 {
@@ -534,6 +566,7 @@ int main(void)
 	test_early_wakeup();
 	test_poll();
 	test_signals();
+	test_names();
 	test_loopback();
 	test_ftrace_names();
 	test_block_event();

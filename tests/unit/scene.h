@@ -14,7 +14,7 @@ static __attribute__((unused)) uint32_t add_thread(struct ww_facts *f, int32_t t
 			   uint32_t parent, uint32_t flags)
 {
 	struct ww_thread t = {.tid = tid, .pid = pid, .vtid = -1, .comm = str(f, comm), .start_ts_ns = start,
-			      .end_ts_ns = end, .parent = parent, .process = WW_NONE, .flags = flags};
+			      .end_ts_ns = end, .parent = parent, .process = WW_NONE, .renamed = WW_NONE, .flags = flags};
 	return ww_thread_push(f, &t);
 }
 
