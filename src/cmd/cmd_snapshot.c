@@ -60,7 +60,7 @@ static int next_number(const char *dir)
 int cmd_snapshot(int argc, char **argv)
 {
 	struct ww_opts o;
-	struct ww_opts_spec spec = {.name = "snapshot", .args = "[DIR]", .max_traces = 1,
+	struct ww_opts_spec spec = {.name = "snapshot", .args = "[DIR]", .max_traces = 1, .dir_itself = true,
 				    .summary = "Save what the flight recorder (record --flight) of DIR holds."};
 	char path[4200];
 	int rc = ww_opts_parse(&o, argc, argv, &spec);

@@ -1,6 +1,8 @@
 /* opts.c - the options that all commands share. One table makes the parser and --help. */
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/units.h"
@@ -17,7 +19,7 @@ static const struct common {
 	{WW_OG_TARGET, "pid", 'p', "PID", "the process whose main thread to explain"},
 	{WW_OG_TARGET, "comm", 'c', "NAME", "the thread of that name (the busiest when several)"},
 	{WW_OG_TARGET, "cgroup", 0, "NAME", "threads in this cgroup or below: /a/b, or a name in its path"},
-	{WW_OG_RANGE, "from", 0, "WHEN", "from +1.5s (after the begin), seconds or ns since the epoch, or the first event with this text"},
+	{WW_OG_RANGE, "from", 0, "WHEN", "from +1.5s (after the begin), 13:02:59.5, seconds or ns since the epoch, or the first event with this text"},
 	{WW_OG_RANGE, "to", 0, "WHEN", "to the same kinds of time"},
 	{WW_OG_JSON, "json", 'j', NULL, "JSON (docs/json.md)"},
 	{WW_OG_JSON, "no-color", 0, NULL, "no colour on a terminal either"},
@@ -65,7 +67,7 @@ static void help_line(FILE *out, char letter, const char *name, const char *arg,
 
 static void help(FILE *out, const struct ww_opts_spec *spec)
 {
-	fprintf(out, "usage: whywait %s [OPTIONS] %s\n%s\n\n", spec->name, spec->args, spec->summary);
+	fprintf(out, "usage: whywait%s%s [OPTIONS] %s\n%s\n\n", *spec->name ? " " : "", spec->name, spec->args, spec->summary);
 	for (const struct ww_opt_extra *e = spec->extra; e && e->name; e++)
 		help_line(out, e->letter, e->name, e->arg, e->doc);
 	for (size_t i = 0; i < WW_ARRAY_SIZE(common); i++)
@@ -153,12 +155,72 @@ static void table_add(struct table *t, const char *name, char letter, const char
 	}
 }
 
+/* "whywait record", or "whywait" where no subcommand was written. */
+static const char *full_name(const struct ww_opts_spec *spec, char *buf, size_t size)
+{
+	snprintf(buf, size, "whywait%s%s", *spec->name ? " " : "", spec->name);
+	return buf;
+}
+
 static int usage_error(const struct ww_opts_spec *spec, const char *what, const char *arg)
 {
+	char name[64];
+
+	full_name(spec, name, sizeof(name));
 	if (what)
-		fprintf(stderr, "whywait %s: %s '%s'\n", spec->name, what, arg);
-	fprintf(stderr, "`whywait %s --help` lists the options.\n", spec->name);
+		fprintf(stderr, "%s: %s '%s'\n", name, what, arg);
+	fprintf(stderr, "`%s --help` lists the options.\n", *spec->name ? name : "whywait record");
 	return WW_EXIT_USAGE;
+}
+
+static int value_error(const struct ww_opts_spec *spec, const char *option, const char *arg)
+{
+	char what[128];
+
+	snprintf(what, sizeof(what), "--%s: not a value for this option:", option);
+	return usage_error(spec, what, arg ? arg : "");
+}
+
+/* The newest snapshot of a flight recorder's directory; 0: it is none, or has none. */
+static unsigned newest_snapshot(const char *dir)
+{
+	char *meta = ww_xasprintf("%s/metadata", dir);
+	DIR *d = access(meta, F_OK) ? opendir(dir) : NULL;
+	unsigned best = 0;
+
+	free(meta);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		unsigned n;
+		char end;
+		if (sscanf(e->d_name, "snapshot-%9u%c", &n, &end) != 1 || n <= best)
+			continue;
+		meta = ww_xasprintf("%s/%s/metadata", dir, e->d_name);
+		if (!access(meta, F_OK))
+			best = n;
+		free(meta);
+	}
+	if (d)
+		closedir(d);
+	return best;
+}
+
+/* Each is a trace of its own time: together they would be one with holes that nobody sees. */
+void ww_opts_choose_snapshots(struct ww_opts *o)
+{
+	static char *names[WW_OPTS_MAX_TRACES]; /* the options' */
+
+	for (int i = 0; i < o->ntraces; i++) {
+		unsigned n = newest_snapshot(o->traces[i]);
+		if (!n)
+			continue;
+		size_t len = strlen(o->traces[i]);
+		free(names[i]);
+		names[i] = ww_xasprintf("%s%ssnapshot-%u", o->traces[i], len && o->traces[i][len - 1] == '/' ? "" : "/", n);
+		if (!o->quiet)
+			fprintf(stderr, "whywait: %s holds snapshots of a flight recorder; this is the newest, %s\n",
+				o->traces[i], names[i]);
+		o->traces[i] = names[i];
+	}
 }
 
 static int parse_operands(struct ww_opts *o, int argc, char **argv, const struct ww_opts_spec *spec)
@@ -171,6 +233,8 @@ static int parse_operands(struct ww_opts *o, int argc, char **argv, const struct
 		o->traces[i] = argv[optind + i];
 	if (n > 0)
 		o->ntraces = WW_MIN(n, WW_OPTS_MAX_TRACES);
+	if (spec->max_traces && !spec->dir_itself)
+		ww_opts_choose_snapshots(o);
 	return -1;
 }
 
@@ -201,9 +265,9 @@ int ww_opts_parse(struct ww_opts *o, int argc, char **argv, const struct ww_opts
 				return WW_EXIT_DONE;
 			}
 			if (!set_common(o, c->name, optarg))
-				return usage_error(spec, "not a value for this option:", optarg);
+				return value_error(spec, c->name, optarg);
 		} else if (!spec->on_extra || !spec->on_extra(spec->ctx, v - EXTRA_BASE, optarg)) {
-			return usage_error(spec, "not a value for this option:", optarg ? optarg : "");
+			return value_error(spec, spec->extra[v - EXTRA_BASE].name, optarg);
 		}
 	}
 	return parse_operands(o, argc, argv, spec);

@@ -53,6 +53,7 @@ struct ww_opts_spec {
 	const char *summary;  /* one sentence */
 	unsigned groups;      /* enum ww_opts_group */
 	int max_traces;       /* 0: takes no operand */
+	bool dir_itself;      /* a flight recorder's directory stands for itself, not for its newest snapshot */
 	const struct ww_opt_extra *extra; /* may be NULL */
 	/* Called with the index into extra; false: the argument is wrong. */
 	bool (*on_extra)(void *ctx, int index, const char *arg);
@@ -64,6 +65,8 @@ struct ww_opts_spec {
 void ww_opts_default(struct ww_opts *o);
 /* -1: go on; otherwise the exit status to return (0 after --help, 2 after a usage error). */
 int ww_opts_parse(struct ww_opts *o, int argc, char **argv, const struct ww_opts_spec *spec);
+/* Each trace that is a flight recorder's directory becomes its newest snapshot; says so, unless o->quiet. */
+void ww_opts_choose_snapshots(struct ww_opts *o);
 /* Colour: only on a terminal, and not with --no-color or NO_COLOR in the environment. */
 bool ww_opts_color(const struct ww_opts *o, FILE *out);
 /* "whywait: file: offset 12: message. hint" on stderr; returns WW_EXIT_FAILED. */

@@ -128,7 +128,9 @@ static void fill_info(struct ctf_reader *r, const char *path)
 		r->t.converts |= r->subs.v[k]->m->converts;
 	i->format = m->version == 2 ? "ctf 2" : "ctf 1.8";
 	i->hostname = ctf_meta_env(m, "hostname");
-	i->tracer = *major ? ww_arena_printf(&r->mem, "%s %s.%s%s%s", name, major, minor, *patch ? "." : "", patch) : name;
+	const char *whywait = ctf_meta_env(m, "whywait_version"); /* its tracer_name is whose events it writes */
+	i->tracer = *whywait ? ww_arena_printf(&r->mem, "whywait %s", whywait) :
+		    *major ? ww_arena_printf(&r->mem, "%s %s.%s%s%s", name, major, minor, *patch ? "." : "", patch) : name;
 	i->kernel_release = ctf_meta_env(m, "kernel_release");
 	i->arch = ctf_meta_env(m, "architecture");
 	if (!*i->arch)

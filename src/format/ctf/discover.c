@@ -1,7 +1,8 @@
 /* discover.c - a path -> the CTF traces below it and their files.
  *
  * LTTng makes trees: kernel/ and ust/uid/0/64-bit/, chunks of a rotated session, snapshots. All that is of
- * one host is one trace. A trace whose text begins with another's text and has its UUID is a chunk of
+ * one host is one trace, but for two recordings of the kernel, which are told apart by their UUIDs: each has its own
+ * beginning, end and losses. A trace whose text begins with another's text and has its UUID is a chunk of
  * the same: it shares its classes.
  */
 #include <dirent.h>
@@ -160,8 +161,8 @@ static void share_metadata(struct ctf_reader *r, struct ctf_sub *sub)
 	}
 }
 
-/* What to name instead of a tree of several hosts: the folders in it that hold traces. */
-static void hint_hosts(const char *root, struct ww_err *err)
+/* What to name instead of a tree of several hosts, or recordings: the folders in it that hold traces. */
+static void hint_folders(const char *root, const char *what, struct ww_err *err)
 {
 	char text[200] = "";
 	size_t n = 0, len = 0, shown = 0, found = 0;
@@ -180,9 +181,38 @@ static void hint_hosts(const char *root, struct ww_err *err)
 	}
 	list_free(names, n);
 	if (found > 1)
-		(void)ww_err_hint(err, "name one host, or several by themselves:%s%s", text, shown < found ? " ..." : "");
+		(void)ww_err_hint(err, "name one %s, or several by themselves:%s%s", what, text, shown < found ? " ..." : "");
 	else
-		(void)ww_err_hint(err, "name the folder of each host by itself");
+		(void)ww_err_hint(err, "name the folder of each %s by itself", what);
+}
+
+static bool is_kernel(const struct ctf_meta *m)
+{
+	return m->has_uuid && !strcmp(ctf_meta_env(m, "domain"), "kernel");
+}
+
+/* The trace may not be one with those that were found before. */
+static int check_others(const struct ctf_reader *r, const struct ctf_sub *sub, struct ww_err *err)
+{
+	const char *host = ctf_meta_env(sub->m, "hostname");
+
+	for (size_t i = 0; i < r->subs.n; i++) {
+		const struct ctf_sub *o = r->subs.v[i];
+		const char *other = ctf_meta_env(o->m, "hostname");
+		if (*host && *other && strcmp(host, other)) {
+			ww_err_set(err, WW_EUNSUPPORTED, sub->dir, WW_ERR_NO_OFFSET,
+				   "traces of several hosts ('%s', '%s') in one tree", other, host);
+			hint_folders(r->t.info.path, "host", err);
+			return -WW_EUNSUPPORTED;
+		}
+		if (is_kernel(sub->m) && is_kernel(o->m) && memcmp(sub->m->uuid, o->m->uuid, 16)) {
+			ww_err_set(err, WW_EUNSUPPORTED, sub->dir, WW_ERR_NO_OFFSET,
+				   "several recordings in one tree: this one and %s", o->dir);
+			hint_folders(r->t.info.path, "recording", err);
+			return -WW_EUNSUPPORTED;
+		}
+	}
+	return 0;
 }
 
 static int add_trace(struct ctf_reader *r, const char *dir, const char *meta, struct ww_err *err)
@@ -196,15 +226,7 @@ static int add_trace(struct ctf_reader *r, const char *dir, const char *meta, st
 	}
 	sub->dir = ww_xstrdup(dir);
 	sub->owns_meta = true;
-	const char *host = ctf_meta_env(sub->m, "hostname");
-	for (size_t i = 0; i < r->subs.n && *host; i++) {
-		const char *other = ctf_meta_env(r->subs.v[i]->m, "hostname");
-		if (*other && strcmp(host, other))
-			rc = ww_err_set(err, WW_EUNSUPPORTED, dir, WW_ERR_NO_OFFSET,
-					"traces of several hosts ('%s', '%s') in one tree", other, host);
-	}
-	if (rc)
-		hint_hosts(r->t.info.path, err);
+	rc = check_others(r, sub, err);
 	share_metadata(r, sub);
 	*ww_vec_push(&r->subs) = sub;
 	return rc ? rc : add_files(r, sub, err);
