@@ -24,11 +24,13 @@ static const struct ww_opt_extra extra[] = {
 	[OPT_LIGHT] = {"light", 0, NULL, "no system call tracepoints: an untraced system call costs nothing"},
 	[OPT_FLIGHT] = {"flight", 0, "SIZE", "keep the last SIZE bytes for each CPU in memory (64M); `whywait snapshot` saves them"},
 	[OPT_STACKS] = {"stacks", 's', NULL, "the stack at each point where a task blocks"},
-	[OPT_RING] = {"ring", 0, "SIZE", "ring for each CPU (8M)"},
+	[OPT_RING] = {"ring", 0, "SIZE", "ring for each CPU (8M; 64K at least)"},
 	[OPT_AS_ROOT] = {"as-root", 0, NULL, "run CMD as root, not as the user who called sudo"},
 	[OPT_REPORT] = {"report", 0, "FILE", "the report goes to FILE, not to stderr"},
 	{NULL, 0, NULL, NULL},
 };
+
+#define MIN_RING_BYTES (64u << 10) /* with less of it hardly anything but losses is seen */
 
 struct record_opts {
 	struct ww_record_run run;
@@ -64,7 +66,7 @@ static bool on_extra(void *ctx, int index, const char *arg)
 	case OPT_LIGHT: s->light = true; return true;
 	case OPT_FLIGHT: return ww_bytes_parse(arg, &s->flight_bytes) && s->flight_bytes > 0;
 	case OPT_STACKS: s->stacks = true; return true;
-	case OPT_RING: return ww_bytes_parse(arg, &s->ring_bytes) && s->ring_bytes > 0;
+	case OPT_RING: return ww_bytes_parse(arg, &s->ring_bytes) && s->ring_bytes >= MIN_RING_BYTES;
 	case OPT_AS_ROOT: o->run.as_root = true; return true;
 	case OPT_REPORT: o->report = arg; return *arg != 0;
 	}
@@ -77,7 +79,7 @@ static FILE *open_report(const struct record_opts *o)
 	struct ww_invoker who;
 
 	if (!o->report)
-		return stderr;
+		return o->run.cmd ? stderr : stdout;
 	FILE *f = fopen(o->report, "we");
 	if (!f)
 		fprintf(stderr, "whywait: %s: %s\n", o->report, strerror(errno));
@@ -90,8 +92,9 @@ static int report(const struct record_opts *o, struct ww_opts *opts, FILE *out)
 {
 	opts->traces[0] = o->run.session.outdir;
 	opts->ntraces = 1;
+	ww_opts_choose_snapshots(opts);
 	int rc = ww_report_run(opts, out);
-	if (out != stderr && fclose(out)) {
+	if (out != stderr && out != stdout && fclose(out)) {
 		fprintf(stderr, "whywait: %s: %s\n", o->report, strerror(errno));
 		rc = WW_EXIT_FAILED;
 	}
@@ -100,7 +103,8 @@ static int report(const struct record_opts *o, struct ww_opts *opts, FILE *out)
 
 static int usage_error(const char *name, const char *what)
 {
-	fprintf(stderr, "whywait%s%s: %s; --help lists the options.\n", *name ? " " : "", name, what);
+	fprintf(stderr, "whywait%s%s: %s; `whywait %s --help` lists the options.\n", *name ? " " : "", name, what,
+		*name ? name : "record");
 	return WW_EXIT_USAGE;
 }
 
@@ -111,6 +115,14 @@ static int check(const struct record_opts *o, const char *name)
 	if (o->report && *name)
 		return usage_error(name, "--report belongs to `whywait -- CMD`; use `whywait report`");
 	return -1;
+}
+
+/* `whywait`: CMD's own, or what the report was worth. */
+static int whywait_status(const struct ww_record_run *r, int report_status)
+{
+	if (r->cmd)
+		return r->failed ? WW_EXIT_OURS : r->cmd_status;
+	return r->failed ? WW_EXIT_FAILED : report_status;
 }
 
 /* `record`: what the recording was worth, unless CMD has a failure of its own to tell. */
@@ -146,17 +158,18 @@ int cmd_record(int argc, char **argv)
 	if (rc < 0)
 		rc = check(&o, name);
 	if (rc >= 0)
-		return rc == WW_EXIT_USAGE && with_report ? WW_EXIT_OURS : rc;
+		return rc == WW_EXIT_USAGE && with_report && o.run.cmd ? WW_EXIT_OURS : rc;
 	o.run.quiet = opts.quiet || (with_report && !opts.verbose);
 	o.run.verbose = opts.verbose;
 	FILE *out = with_report ? open_report(&o) : NULL;
 	if (with_report && !out)
-		return WW_EXIT_OURS;
+		return o.run.cmd ? WW_EXIT_OURS : WW_EXIT_FAILED;
 	ww_record_run(&o.run);
-	if (with_report && o.run.cmd_ran)
-		report(&o, &opts, out);
+	rc = o.run.partial ? WW_EXIT_PARTIAL : WW_EXIT_DONE;
+	if (with_report && (o.run.cmd ? o.run.cmd_ran : !o.run.failed))
+		rc = ww_exit_worse(rc, report(&o, &opts, out));
 	ww_record_give(&o.run);
 	if (!with_report)
 		return record_status(&o.run);
-	return o.run.failed ? WW_EXIT_OURS : o.run.cmd_status;
+	return whywait_status(&o.run, rc);
 }

@@ -148,7 +148,39 @@ int ww_event_find(const char *path, const char *text, int64_t after_ts_ns, struc
 	if (rc < 0)
 		return rc;
 	ww_err_set(err, WW_EUSAGE, path, WW_ERR_NO_OFFSET, "'%s' is no time and no event has this text", text);
-	return ww_err_hint(err, "Write +1.5s, seconds or ns since the epoch, or a text of an event.");
+	return ww_err_hint(err, "Write +1.5s, 13:02:59.5, seconds or ns since the epoch, or a text of an event.");
+}
+
+/* 13:02, 13:02:59 or 13:02:59.5, as `events` prints the time: of the day on which that is nearest to the trace's begin.
+ * False: it is none. */
+static bool clock_parse(const char *s, int64_t begin_epoch_ns, int64_t *ret_epoch_ns)
+{
+	unsigned h, min, sec = 0;
+	int n = 0, m = 0;
+	int64_t frac = 0, unit = WW_NS_PER_S / 10;
+
+	if (sscanf(s, "%2u:%2u%n", &h, &min, &n) != 2 || !n || h > 23 || min > 59)
+		return false;
+	if (s[n] == ':' && sscanf(s + n + 1, "%2u%n", &sec, &m) == 1 && m)
+		n += 1 + m;
+	if (m && s[n] == '.')
+		for (n++; s[n] >= '0' && s[n] <= '9'; n++, unit /= 10)
+			frac += (s[n] - '0') * unit;
+	if (s[n] || sec > 60)
+		return false;
+	time_t begin = (time_t)(begin_epoch_ns / WW_NS_PER_S);
+	int64_t best = INT64_MAX;
+	for (int day = -1; day <= 1; day++) {
+		struct tm tm;
+		localtime_r(&begin, &tm);
+		tm.tm_mday += day;
+		tm.tm_hour = (int)h, tm.tm_min = (int)min, tm.tm_sec = (int)sec, tm.tm_isdst = -1;
+		int64_t ns = (int64_t)mktime(&tm) * WW_NS_PER_S + frac, off = ns - begin_epoch_ns;
+		if (best == INT64_MAX || (off < 0 ? -off : off) < (best < 0 ? -best : best))
+			best = off;
+	}
+	*ret_epoch_ns = begin_epoch_ns + best;
+	return true;
 }
 
 int ww_time_resolve(const char *path, int64_t begin_ts_ns, int64_t offset, const char *s, int64_t *ret,
@@ -159,6 +191,10 @@ int ww_time_resolve(const char *path, int64_t begin_ts_ns, int64_t offset, const
 
 	if (*s == '+' && ww_dur_parse(s + 1, &ns)) {
 		*ret = begin_ts_ns + ns;
+		return 0;
+	}
+	if (clock_parse(s, begin_ts_ns + offset, &ns)) {
+		*ret = ns - offset;
 		return 0;
 	}
 	errno = 0;

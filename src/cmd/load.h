@@ -62,8 +62,8 @@ struct ww_event_place {
  * error -WW_EUSAGE there is none */
 int ww_event_find(const char *path, const char *text, int64_t after_ts_ns, struct ww_event_place *ret,
 		  struct ww_err *err);
-/* A time as a person writes it (--from, --to) -> the trace's clock: +1.5s after begin_ts_ns, seconds or ns
- * since the epoch (offset_ns is the clock's), or the first event with this text (reads the trace).
+/* A time as a person writes it (--from, --to) -> the trace's clock: +1.5s after begin_ts_ns, the time of
+ * day as `events` prints it (local, the day nearest to begin_ts_ns), seconds or ns since the epoch (offset_ns is the clock's), or the first event with this text (reads the trace).
  * error -WW_EUSAGE none of these */
 int ww_time_resolve(const char *path, int64_t begin_ts_ns, int64_t offset_ns, const char *s, int64_t *ret,
 		    struct ww_err *err);

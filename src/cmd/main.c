@@ -6,6 +6,7 @@
 static void usage(FILE *out)
 {
 	fputs("usage: whywait [OPTIONS] -- CMD [ARG...]   run CMD, then say why it waited\n"
+	      "       whywait [OPTIONS] -p PID            watch what runs already, then say why it waited\n"
 	      "       whywait COMMAND [OPTIONS] [TRACE...]\n\n",
 	      out);
 	for (const struct ww_command *c = ww_commands; c->name; c++)
@@ -13,13 +14,13 @@ static void usage(FILE *out)
 	fputs("\nTRACE is ./whywait.ctf unless named. `whywait COMMAND --help` lists the options.\n", out);
 }
 
-/* `whywait -o DIR -- CMD`: no subcommand, but a command line to run. */
-static bool has_command_line(int argc, char **argv)
+/* `whywait -o DIR -- CMD`: no subcommand, but options of record's, or a command line to run. */
+static bool is_record(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
 		if (!strcmp(argv[i], "--"))
-			return i + 1 < argc;
-	return false;
+			return true;
+	return argc >= 2 && argv[1][0] == '-';
 }
 
 int main(int argc, char **argv)
@@ -33,12 +34,12 @@ int main(int argc, char **argv)
 		usage(stdout);
 		return WW_EXIT_DONE;
 	}
-	if (argc >= 2 && !strcmp(argv[1], "--version")) {
+	if (argc >= 2 && (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))) {
 		puts("whywait " WW_VERSION);
 		return WW_EXIT_DONE;
 	}
 	const struct ww_command *record = ww_command_find("record");
-	if (record && has_command_line(argc, argv)) {
+	if (record && is_record(argc, argv)) {
 		argv[0] = (char *)"whywait";
 		return record->run(argc, argv);
 	}

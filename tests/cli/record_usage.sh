@@ -5,7 +5,14 @@ try record -p 1x
 try record -d soon -a
 try record --flight 0 -a
 try record sleep 1
+try record --ring=1 -a
+try record --frob -a
 try --nonsense -- true
+try --nonsense
+try -d 1
+try -d 1 --
+try -V
+try --version
 try record --report x -- true
 ls -d whywait.ctf 2> /dev/null
 echo done

@@ -173,6 +173,8 @@ ready attached $p; kill $victim; wait $victim 2>/dev/null; wait $p
 rc=$?; [ $rc = 0 ] || [ $rc = 3 ]; ok $? "attached to a process, recording ends with it"
 sound attached "attached"
 grep -q "whywait_target.*tid = $victim.*begin = 1" events.txt; ok $? "the target is named in the trace"
+"$W" -q -o p -p $$ -d 0.3 > out 2> err; rc=$?
+{ [ $rc = 0 ] || [ $rc = 3 ]; } && head -n 1 out | grep -q "($$): wall time"; ok $? "whywait -p PID -d 0.3 reports on it: $(head -n 1 out)"
 "$W" record -q -o all -a -d 1; rc=$?
 [ $rc = 0 ] || [ $rc = 3 ]; ok $? "-a -d 1"
 sound all "the whole system" lossy
