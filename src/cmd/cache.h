@@ -1,7 +1,9 @@
 /* cache.h - the facts file of a trace (facts/facts_file.h) as the commands use it.
  *
  *   struct ww_cache *c = ww_cache_new(path, opts);
- *   if (!ww_cache_read(c, &facts, &notes)) { ... read the trace, fill facts and notes ... ww_cache_keep(c, &facts, &notes); }
+ *   if (!ww_cache_read(c, &facts, &notes)) {
+ *           ... read the trace, fill facts and notes ...   ww_cache_keep(c, &facts, &notes);
+ *   }
  *   ... the answer ...   ww_cache_wait(c);  ww_facts_release(&facts);  ww_cache_free(c);
  * Whatever goes wrong with the file, the answer comes from the trace; -v says what went wrong.
  */

@@ -185,7 +185,8 @@ bool ww_facts_lazy_peek(struct ww_facts_lazy *l, const void *column, uint32_t fi
 	const struct file_column *c = &l->r.columns[a->column];
 	const struct column_place *place = &l->r.places[a->column];
 	while (n) {
-		const uint32_t b = first / WW_PACK_ROWS, at = first % WW_PACK_ROWS, rows = (uint32_t)WW_MIN(place->rows - (uint64_t)b * WW_PACK_ROWS, WW_PACK_ROWS),
+		const uint32_t b = first / WW_PACK_ROWS, at = first % WW_PACK_ROWS,
+			       rows = (uint32_t)WW_MIN(place->rows - (uint64_t)b * WW_PACK_ROWS, WW_PACK_ROWS),
 			       count = WW_MIN(n, rows - at);
 		const struct block_place *p = &l->r.blocks[place->first_block + b];
 

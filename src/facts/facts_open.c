@@ -1,8 +1,8 @@
 /* facts_open.c - a facts file -> sealed facts.
  *
  * Head, directory and what is no column are checked when the file is opened, each block when it is unpacked: at once,
- * or of large facts when it is read (facts_lazy.c). Nothing in the file is trusted: places lie within it, values obey the rule of their column, row ranges of threads and CPUs
- * rise to the end.
+ * or of large facts when it is read (facts_lazy.c). Nothing in the file is trusted: places lie within it, values obey
+ * the rule of their column, row ranges of threads and CPUs rise to the end.
  */
 #include <errno.h>
 #include <fcntl.h>
