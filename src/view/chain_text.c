@@ -6,7 +6,7 @@
  *       --- Woken up by timer hrtimer_wakeup
  *   --- Woken up in context of producer (7), in RUNNING write(4 pipe)
  *
- * Short steps are summed up in one line, unless verbose; struct ww_text_opts says which are short.
+ * Short steps are summed up, unless verbose: a line for each kind that is long in all, one for the rest; struct ww_text_opts says which are short.
  */
 #include "analysis/names.h"
 #include "view/text.h"
@@ -191,32 +191,130 @@ static int64_t shortest_shown(struct ww_text *t, const struct step *steps, uint3
 	return least;
 }
 
-/* "732 shorter steps, together 6.994 ms: running 3.1 ms, blocked 2.9 ms". */
-static void put_shorter(struct ww_text *t, const struct ww_link *chain, const struct step *steps, uint32_t n,
-			int64_t least, unsigned indent)
+static void put_step(struct ww_text *t, const struct ww_link *chain, const struct step *s, unsigned indent, unsigned depth)
 {
-	static const char *const names[] = {"running", "ready", "blocked", "unknown"};
-	int64_t ns[WW_ARRAY_SIZE(names)] = {0}, sum = 0;
-	uint32_t count = 0;
-	char parts[200] = "";
+	const struct ww_link *l = &chain[s->first];
+
+	if (runs(l))
+		put_running(t, l, s->n, indent);
+	else if (l->state == WW_ST_BLOCKED && l->thread != WW_NONE)
+		put_wait(t, l, indent, depth);
+	else
+		put_other(t, l, indent);
+}
+
+/* Short steps of one kind: of one thread, in one state, in one call. */
+struct step_kind {
+	const struct ww_link *example; /* of its longest step */
+	const struct step *longest;
+	uint32_t n;
+	int64_t ns;
+};
+
+#define STEP_KINDS 24 /* steps of more are summed up as they are */
+
+static bool same_steps(const struct ww_link *a, const struct ww_link *b)
+{
+	if (a->thread != b->thread || runs(a) != runs(b))
+		return false;
+	return runs(a) || (a->state == b->state && a->cause == b->cause &&
+			   !strcmp(a->syscall ? a->syscall : "", b->syscall ? b->syscall : ""));
+}
+
+static int most_steps_first(const void *a, const void *b)
+{
+	const struct step_kind *x = a, *y = b;
+
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+}
+
+static uint32_t kinds_of(const struct ww_link *chain, const struct step *steps, uint32_t n, int64_t least,
+			 struct step_kind *kinds)
+{
+	uint32_t nkinds = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
+		const struct ww_link *l = &chain[steps[i].first];
+		uint32_t k = 0;
 		if (steps[i].ns >= least)
 			continue;
-		count += steps[i].n;
-		sum += steps[i].ns;
-		const struct ww_link *l = &chain[steps[i].first];
-		ns[runs(l) ? 0 : l->state == WW_ST_BLOCKED ? 2 : l->state == WW_ST_UNKNOWN ? 3 : 1] += steps[i].ns;
+		while (k < nkinds && !same_steps(kinds[k].example, l))
+			k++;
+		if (k == STEP_KINDS)
+			continue;
+		if (k == nkinds)
+			kinds[nkinds++] = (struct step_kind){.example = l, .longest = &steps[i]};
+		if (steps[i].ns > kinds[k].longest->ns) {
+			kinds[k].longest = &steps[i];
+			kinds[k].example = l;
+		}
+		kinds[k].n++;
+		kinds[k].ns += steps[i].ns;
 	}
-	if (!count)
-		return;
-	for (size_t k = 0; k < WW_ARRAY_SIZE(names); k++)
-		if (ns[k] * 10 >= sum && strlen(parts) < sizeof(parts) - 40)
-			snprintf(parts + strlen(parts), 40, "%s%s %s", *parts ? ", " : ": ", names[k],
-				 ww_text_dur(t, ns[k]));
+	if (nkinds)
+		qsort(kinds, nkinds, sizeof(*kinds), most_steps_first);
+	return nkinds;
+}
+
+/* "writer (7) blocked: futex in futex 130.4 ms: 66 times, longest 2.100 ms". */
+static void put_step_kind(struct ww_text *t, const struct step_kind *k, unsigned indent)
+{
+	const struct ww_link *l = k->example;
+	enum ww_paint p = runs(l) ? WW_P_RUN : ww_paint_of(l->state);
+	const char *who = ww_text_fit(t, ww_name_thread_at(&t->mem, t->f, l->thread, ww_link_named_at(l)), 30);
+	bool calls = l->state == WW_ST_BLOCKED && l->syscall;
+
 	put_indent(t, indent);
-	fprintf(t->out, "%s%u shorter step%s, together %s%s%s\n", ww_paint_on(t, WW_P_DIM), count,
-		count == 1 ? "" : "s", ww_text_dur(t, sum), count == 1 ? "" : parts, ww_paint_off(t, WW_P_DIM));
+	fprintf(t->out, "%s%s%s%s%s%s%s %s: %u times, longest %s\n", ww_paint_on(t, p), who, *who ? " " : "",
+		runs(l) ? "RUNNING" : ww_text_state(t, l->state, l->cause), calls ? " in " : "", calls ? l->syscall : "",
+		ww_paint_off(t, p), ww_text_dur(t, k->ns), k->n, ww_text_dur(t, k->longest->ns));
+}
+
+/* "732 shorter steps, together 6.994 ms: running 3.1 ms, blocked 2.9 ms". */
+static void put_rest(struct ww_text *t, const struct step_kind *kinds, uint32_t nkinds, uint32_t count, int64_t sum,
+		     unsigned indent)
+{
+	static const char *const names[] = {"running", "ready", "blocked", "unknown"};
+	int64_t ns[WW_ARRAY_SIZE(names)] = {0};
+	const char *parts = "";
+
+	for (uint32_t k = 0; k < nkinds; k++) {
+		const struct ww_link *l = kinds[k].example;
+		ns[runs(l) ? 0 : l->state == WW_ST_BLOCKED ? 2 : l->state == WW_ST_UNKNOWN ? 3 : 1] += kinds[k].ns;
+	}
+	for (size_t k = 0; k < WW_ARRAY_SIZE(names); k++)
+		if (ns[k] * 10 >= sum)
+			parts = ww_arena_printf(&t->mem, "%s%s%s %s", parts, *parts ? ", " : ": ", names[k], ww_text_dur(t, ns[k]));
+	put_indent(t, indent);
+	fprintf(t->out, "%s%u shorter steps, together %s%s%s\n", ww_paint_on(t, WW_P_DIM), count, ww_text_dur(t, sum), parts,
+		ww_paint_off(t, WW_P_DIM));
+}
+
+/* Steps too short for a line of their own: many of one kind may be what the wait was for. A single one is shown. */
+static void put_shorter(struct ww_text *t, const struct ww_link *chain, const struct step *steps, uint32_t n,
+			int64_t least, unsigned indent, unsigned depth)
+{
+	struct step_kind kinds[STEP_KINDS];
+	uint32_t nkinds = kinds_of(chain, steps, n, least, kinds), first = 0, count = 0;
+	uint32_t most = t->o->steps ? t->o->steps : STEP_KINDS;
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		count += steps[i].ns < least;
+		sum += steps[i].ns < least ? steps[i].ns : 0;
+	}
+	for (; first < nkinds && first < most && (kinds[first].ns >= t->least_ns || count == 1); first++) {
+		if (kinds[first].n == 1)
+			put_step(t, chain, kinds[first].longest, indent, depth);
+		else
+			put_step_kind(t, &kinds[first], indent);
+		count -= kinds[first].n;
+		sum -= kinds[first].ns;
+	}
+	if (count == 1 && first < nkinds)
+		put_step(t, chain, kinds[first].longest, indent, depth);
+	else if (count)
+		put_rest(t, &kinds[first], nkinds - first, count, sum, indent);
 }
 
 static void put_chain(struct ww_text *t, const struct ww_link *wait, unsigned indent, unsigned depth)
@@ -242,22 +340,17 @@ static void put_chain(struct ww_text *t, const struct ww_link *wait, unsigned in
 	}
 	int64_t least = shortest_shown(t, steps, nsteps);
 	for (uint32_t i = 0; i < nsteps; i++) {
-		const struct ww_link *l = &wait->chain[steps[i].first];
-		if (steps[i].ns < least)
-			continue;
-		if (runs(l))
-			put_running(t, l, steps[i].n, indent);
-		else if (l->state == WW_ST_BLOCKED && l->thread != WW_NONE)
-			put_wait(t, l, indent, depth);
-		else
-			put_other(t, l, indent);
+		if (steps[i].ns >= least)
+			put_step(t, wait->chain, &steps[i], indent, depth);
 	}
-	put_shorter(t, wait->chain, steps, nsteps, least, indent);
+	put_shorter(t, wait->chain, steps, nsteps, least, indent, depth);
 	free(steps);
 }
 
 void ww_text_wait(struct ww_text *t, const struct ww_link *wait, unsigned indent, int64_t least_ns)
 {
-	t->least_ns = t->o->verbose ? 0 : WW_MAX(least_ns, wait->dur_ns * (int64_t)t->o->permille / 1000);
+	/* Whatever is short in the whole, of this wait its tenths are to be seen. */
+	least_ns = WW_MIN(WW_MAX(least_ns, wait->dur_ns * (int64_t)t->o->permille / 1000), wait->dur_ns / 10);
+	t->least_ns = t->o->verbose ? 0 : least_ns;
 	put_wait(t, wait, indent, 0);
 }

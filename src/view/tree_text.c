@@ -54,7 +54,8 @@ static void put_thread(struct ww_text *t, const struct ww_thread_report *r)
 		i += n;
 	}
 	if (r->nwaits < r->nwaits_all)
-		fprintf(t->out, "%u shorter waits are not shown (--min-dur, --top)\n", r->nwaits_all - r->nwaits);
+		fprintf(t->out, "%u shorter wait%s not shown (--min-dur, --top)\n", r->nwaits_all - r->nwaits,
+			r->nwaits_all - r->nwaits == 1 ? " is" : "s are");
 }
 
 void ww_tree_text(FILE *out, const struct ww_report *r, const struct ww_text_opts *o)

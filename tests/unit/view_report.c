@@ -3,14 +3,21 @@
 #include "../tap.h"
 
 #include "base/jsonout.h"
-#include "scene.h"
+#include "path_scene.h"
 #include "view/view.h"
 
 enum what { REPORT, TREE, REPORT_JSON };
 
+static char *render_facts(const struct ww_facts *f, int32_t tid, const struct ww_text_opts *o, enum what what);
+
 static char *render(struct scene *s, const struct ww_text_opts *o, enum what what)
 {
-	static const struct ww_query whole = {.tid = -1, .pid = -1, .from_ts_ns = INT64_MIN, .to_ts_ns = INT64_MAX};
+	return render_facts(&s->f, -1, o, what);
+}
+
+static char *render_facts(const struct ww_facts *f, int32_t tid, const struct ww_text_opts *o, enum what what)
+{
+	const struct ww_query whole = {.tid = tid, .pid = -1, .from_ts_ns = INT64_MIN, .to_ts_ns = INT64_MAX};
 	static const struct ww_report_opts full = {.waits = true, .family_waits = true};
 	struct ww_arena mem;
 	struct ww_report r;
@@ -19,7 +26,7 @@ static char *render(struct scene *s, const struct ww_text_opts *o, enum what wha
 	FILE *out = open_memstream(&text, &size);
 
 	ww_arena_init(&mem);
-	ww_report_make(&mem, &s->f, &whole, &full, &r, NULL);
+	ww_report_make(&mem, f, &whole, &full, &r, NULL);
 	if (what == REPORT)
 		ww_report_text(out, &r, o);
 	else if (what == TREE)
@@ -57,11 +64,37 @@ static size_t widest(const char *text)
 	return most;
 }
 
+/* a waits 1000 for b, which runs and sleeps by turns, 25 times each; then 100, of which b runs 97 and is preempted 3. */
+static void many_short_steps(void)
+{
+	const struct ww_text_opts o = {.width = 100, .kinds = 6, .steps = 4, .permille = 50};
+	struct play p;
+
+	play_begin(&p);
+	uint32_t a = actor(&p, "a", 0, 1200), b = actor(&p, "b", 0, 1200);
+	runs(&p, a, 50), waits(&p, a, 1050, WW_CA_PIPE, WW_WK_THREAD, b, WW_NONE);
+	runs(&p, a, 1080), waits(&p, a, 1180, WW_CA_FUTEX, WW_WK_THREAD, b, WW_NONE), runs(&p, a, 1200);
+	runs(&p, b, 50);
+	for (int i = 0; i < 25; i++)
+		runs(&p, b, 80 + 40 * i), waits(&p, b, 90 + 40 * i, WW_CA_TIMER, WW_WK_TIMER, WW_NONE, WW_NONE);
+	runs(&p, b, 1177), is_in(&p, b, 1180, WW_ST_PREEMPTED, a), runs(&p, b, 1200);
+	play_end(&p);
+	char *text = render_facts(&p.f, p.f.thread.tid[a], &o, REPORT);
+	ok(line_with(text, "b (101) RUNNING 750 ns: 25 times, longest 30 ns") != NULL, "many short runs in one line");
+	ok(line_with(text, "b (101) blocked: timer 250 ns: 25 times, longest 10 ns") != NULL, "and many short waits");
+	ok(line_with(text, "b (101) RUNNING 97 ns: user 97 ns") != NULL, "a long run");
+	ok(line_with(text, "b (101) ready: preempted 3 ns: by a (100)") != NULL, "what is short and alone is shown");
+	ok(!strstr(text, "shorter step"), "nothing is left");
+	free(text);
+	play_release(&p);
+}
+
 int main(void)
 {
 	struct ww_text_opts o = {.width = 100, .top = 10, .steps = 5, .permille = 30};
 	struct scene s;
 
+	many_short_steps();
 	build(&s);
 	s.f.thread.comm[s.b] = str(&s.f, "wri\033[31mter");
 	char *text = render(&s, &o, REPORT);
