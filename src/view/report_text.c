@@ -76,9 +76,9 @@ static struct ww_breakdown_row merge_rows(struct ww_text *t, const struct ww_bre
 		if (!only && !strcmp(who, "the CPU was idle"))
 			kind = "";
 		only = named++ ? only : who;
-		if (named == 1 || (named == 2 && strlen(m.detail) + strlen(who) < 32))
+		if (named == 1 || (named == 2 && strlen(m.detail) + strlen(who) < 64))
 			m.detail = ww_arena_printf(&t->mem, "%s%s%s %s", m.detail, *m.detail ? ", " : "",
-						   ww_text_fit(t, who, 20), ww_text_dur(t, b->ns));
+						   ww_text_fit(t, who, 32), ww_text_dur(t, b->ns));
 		else
 			more++;
 	}
@@ -327,7 +327,7 @@ static void put_blame(struct ww_text *t, const struct ww_thread_report *r)
 			break;
 		if (!i)
 			put_title(t, "What the waits come down to, at the end of the chains");
-		const char *who = ww_text_fit(t, b->who ? b->who : ww_blame_who(&t->mem, t->f, b), 28);
+		const char *who = ww_text_fit(t, b->who ? b->who : ww_blame_who(&t->mem, t->f, b), 36);
 		if (*who)
 			who = ww_arena_printf(&t->mem, "%s ", who);
 		put_row(t, r, b->ns, "", "", ww_paint_of(b->state),
@@ -382,14 +382,14 @@ static void put_family(struct ww_text *t, const struct ww_report *r)
 		list[i] = &r->family[i];
 	qsort(list, r->nfamily, sizeof(*list), longest_life_first);
 	put_title(t, "Its other threads and children, the longest lived first");
-	fprintf(t->out, "  %-24s %10s %10s %10s %10s  %s\n", "thread", "wall", "running", "ready", "blocked", "most of it");
+	fprintf(t->out, "  %-24s %9s %9s %9s %9s  %s\n", "thread", "wall", "running", "ready", "blocked", "most of it");
 	for (uint32_t i = 0; i < r->nfamily; i++) {
 		const struct ww_thread_report *c = list[i];
 		if (i == FAMILY_SHOWN && !t->o->verbose && !t->o->family) {
 			fprintf(t->out, "  and %u more (-v, or --threads for each in full)\n", r->nfamily - i);
 			break;
 		}
-		fprintf(t->out, "  %-24s %10s %10s %10s %10s  %s\n",
+		fprintf(t->out, "  %-24s %9s %9s %9s %9s  %s\n",
 			ww_text_fit(t, ww_name_thread(&t->mem, t->f, c->thread), 24), ww_text_dur(t, c->wall_ns),
 			group_sum(t, c, GROUP_RUNNING), group_sum(t, c, GROUP_READY), group_sum(t, c, GROUP_BLOCKED),
 			ww_text_fit(t, most_of(t, c), t->o->width > 90 ? t->o->width - 72 : 20));
@@ -402,10 +402,10 @@ static void put_sentence(struct ww_text *t, const char *s)
 	size_t column = 3;
 
 	fputs("  -", t->out);
-	s = ww_text_fit(t, s, 4 * t->o->width);
+	s = ww_text_fit(t, s, 6 * WW_TEXT_LAYOUT);
 	while (*s) {
 		size_t n = strcspn(s, " ");
-		if (column + 1 + n > t->o->width && column > 4) {
+		if (column + 1 + n > WW_MIN(t->columns, 100u) && column > 4) {
 			fputs("\n   ", t->out);
 			column = 3;
 		}
@@ -488,9 +488,11 @@ static void put_thread(struct ww_text *t, const struct ww_thread_report *r, cons
 
 void ww_report_text(FILE *out, const struct ww_report *r, const struct ww_text_opts *o)
 {
-	struct ww_text t = {.out = out, .f = r->facts, .o = o};
+	struct ww_text t = {.f = r->facts, .o = o};
+	struct ww_text_fold fold;
 
 	ww_arena_init(&t.mem);
+	out = ww_text_begin(&t, out, &fold);
 	bool plain = !strcmp(r->target.why, "as asked") || r->main.thread == r->facts->target;
 	ww_text_loss(&t);
 	put_thread(&t, &r->main, plain ? NULL : r->target.why);
@@ -500,5 +502,6 @@ void ww_report_text(FILE *out, const struct ww_report *r, const struct ww_text_o
 		fputc('\n', out);
 		put_thread(&t, &r->family[i], NULL);
 	}
+	ww_text_end(&t, &fold);
 	ww_arena_release(&t.mem);
 }

@@ -69,6 +69,80 @@ const char *ww_text_fit(struct ww_text *t, const char *s, size_t width)
 	return ww_arena_printf(&t->mem, "%.*s...%s", (int)head, s, s + n - tail);
 }
 
+/* The bytes of the character at s, and its columns: none of a colour's sequence. */
+static size_t char_bytes(const char *s, uint32_t *ret_columns)
+{
+	size_t n = 1;
+
+	*ret_columns = s[0] != '\033';
+	if (s[0] == '\033' && s[1] == '[') {
+		n = 2 + strcspn(s + 2, "m\n");
+		return n + (s[n] == 'm');
+	}
+	while (((unsigned char)s[n] & 0xc0) == 0x80)
+		n++;
+	return n;
+}
+
+/* One line, without its end; in more than one where it is wider: between words. */
+static void fold_line(FILE *out, const char *line, size_t n, uint32_t width)
+{
+	size_t lead = strspn(line, " "), from = 0, word = 0, at = lead; /* `word`: begin of the last word */
+	uint32_t column = (uint32_t)lead, columns, word_column = column;
+	/* what goes on in a table stands under its last column */
+	uint32_t indent = line[lead] >= '0' && line[lead] <= '9' && width >= 80 ? 42 : WW_MIN((uint32_t)lead + 8, width / 2);
+
+	while (at < n) {
+		size_t bytes = char_bytes(line + at, &columns);
+		if (at > lead && line[at - 1] == ' ' && line[at] != ' ') {
+			word = at;
+			word_column = column;
+		}
+		column += columns;
+		at += bytes;
+		if (column > width && word > from && line[at - bytes] != ' ') {
+			size_t end = word;
+			while (end > from && line[end - 1] == ' ')
+				end--;
+			fprintf(out, "%.*s\n%*s", (int)(end - from), line + from, (int)indent, "");
+			column = indent + column - word_column;
+			from = word;
+		}
+	}
+	fprintf(out, "%.*s\n", (int)(n - from), line + from);
+}
+
+void ww_text_fold(FILE *out, const char *text, uint32_t width)
+{
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+
+		fold_line(out, text, n, width);
+		text += n + (text[n] == '\n');
+	}
+}
+
+FILE *ww_text_begin(struct ww_text *t, FILE *out, struct ww_text_fold *f)
+{
+	*f = (struct ww_text_fold){.out = out, .o = *t->o};
+	f->o.width = WW_MAX(f->o.width, WW_TEXT_LAYOUT);
+	f->lines = open_memstream(&f->text, &f->size);
+	t->columns = t->o->width;
+	if (f->lines)
+		t->o = &f->o;
+	t->out = f->lines ? f->lines : out;
+	return t->out;
+}
+
+void ww_text_end(struct ww_text *t, struct ww_text_fold *f)
+{
+	if (!f->lines)
+		return;
+	if (!fclose(f->lines) && f->text)
+		ww_text_fold(f->out, f->text, t->columns);
+	free(f->text);
+}
+
 const char *ww_text_at(struct ww_text *t, int64_t ts_ns)
 {
 	int64_t rel = ts_ns - t->f->begin_ts_ns;

@@ -11,8 +11,23 @@ struct ww_text {
 	const struct ww_facts *f;
 	const struct ww_text_opts *o;
 	struct ww_arena mem; /* for words made while printing */
+	uint32_t columns;    /* that the reader sees; `o` may lay out wider lines, which are folded */
 	int64_t least_ns;    /* shorter steps of the wait in hand are summed up */
 };
+
+/* Lines are laid out for this width at least, so that names need not be cut, and folded to what there is:
+ *   ww_text_begin(&t, out, &fold); ... prints to t.out by t.o ... ww_text_end(&t, &fold); */
+#define WW_TEXT_LAYOUT 160u
+struct ww_text_fold {
+	FILE *out, *lines;
+	char *text;
+	size_t size;
+	struct ww_text_opts o;
+};
+FILE *ww_text_begin(struct ww_text *t, FILE *out, struct ww_text_fold *f);
+void ww_text_end(struct ww_text *t, struct ww_text_fold *f);
+/* The text with lines of at most so many columns, broken between words; a longer word is not cut. */
+void ww_text_fold(FILE *out, const char *text, uint32_t width);
 
 const char *ww_paint_on(const struct ww_text *t, enum ww_paint p);
 const char *ww_paint_off(const struct ww_text *t, enum ww_paint p);

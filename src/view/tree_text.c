@@ -60,14 +60,17 @@ static void put_thread(struct ww_text *t, const struct ww_thread_report *r)
 
 void ww_tree_text(FILE *out, const struct ww_report *r, const struct ww_text_opts *o)
 {
-	struct ww_text t = {.out = out, .f = r->facts, .o = o};
+	struct ww_text t = {.f = r->facts, .o = o};
+	struct ww_text_fold fold;
 
 	ww_arena_init(&t.mem);
+	out = ww_text_begin(&t, out, &fold);
 	ww_text_loss(&t);
 	put_thread(&t, &r->main);
 	for (uint32_t i = 0; o->family && i < r->nfamily; i++) {
 		fputc('\n', out);
 		put_thread(&t, &r->family[i]);
 	}
+	ww_text_end(&t, &fold);
 	ww_arena_release(&t.mem);
 }

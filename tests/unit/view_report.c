@@ -52,6 +52,23 @@ static const char *line_with(const char *text, const char *begin)
 	return NULL;
 }
 
+/* Words as they are, whatever lines they stand in. */
+static char *unfolded(const char *text)
+{
+	char *to = ww_xmalloc(strlen(text) + 1), *w = to;
+
+	for (; *text; text++)
+		if (*text != ' ' && *text != '\n')
+			*w++ = *text;
+	*w = 0;
+	return to;
+}
+
+static bool trails(const char *text)
+{
+	return strstr(text, " \n") != NULL;
+}
+
 static size_t widest(const char *text)
 {
 	size_t most = 0;
@@ -116,6 +133,19 @@ int main(void)
 	const char *f = line_with(text, "- 50 % of the wall time (50 ns)");
 	ok(f && strstr(f, "pipe"), "the first finding");
 	free(text);
+
+	static const enum what both[] = {REPORT, TREE};
+	for (int i = 0; i < 2; i++) {
+		o.width = 400;
+		char *wide = render(&s, &o, both[i]), *words = unfolded(wide);
+		o.width = 60;
+		char *narrow = render(&s, &o, both[i]), *same = unfolded(narrow);
+		ok(widest(narrow) <= 60 && widest(narrow) > 50, "60 columns are 60 columns: %zu", widest(narrow));
+		ok(!strcmp(words, same), "in which everything is said");
+		ok(!trails(narrow) && !trails(wide) && !strstr(narrow, "..."), "no line ends in a blank, nothing is cut");
+		free(wide), free(words), free(narrow), free(same);
+	}
+	o.width = 100;
 
 	text = render(&s, &o, TREE);
 	ok(widest(text) <= 100, "the tree fits into 100 columns: %zu", widest(text));
