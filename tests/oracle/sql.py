@@ -136,9 +136,20 @@ def contains(what, want, got):
     ok(len(want) > 0 and not missing, '%s: %d of the events are %d rows' % (what, len(want), len(got)), missing[:3])
 
 
+def whole(runs):
+    """The recorded command is another thread from its exec on, with the same tid: its run is two rows, one after the other."""
+    r = []
+    for a in runs:
+        if r and (r[-1]['cpu'], r[-1]['tid'], r[-1]['ts'] + r[-1]['dur']) == (a['cpu'], a['tid'], a['ts']):
+            a = dict(a, ts=r[-1]['ts'], dur=r[-1]['dur'] + a['dur'])
+            r.pop()
+        r.append(a)
+    return r
+
+
 def facts(trace):
     runs, wakings, calls = recomputed(trace)
-    got = sql([trace], 'SELECT cpu, ts, dur, tid, end_state FROM run JOIN thread USING (utid)')
+    got = whole(sql([trace], 'SELECT cpu, ts, dur, tid, end_state FROM run JOIN thread USING (utid) ORDER BY cpu, ts'))
     contains('run', runs, [(r['cpu'], r['ts'], r['dur'], r['tid'], r['end_state']) for r in got])
     # A thread is in the state in which it left, from then until it is woken: no other order of rows says so.
     left = {(b + d, tid): state for _, b, d, tid, state in runs if state not in ('R', 'R+')}
