@@ -29,7 +29,7 @@ static const char *share(struct findings *s, int64_t ns)
 
 static void add(struct findings *s, int64_t ns, const char *text)
 {
-	*ww_vec_push(&s->list) = (struct ww_finding){ns, text};
+	*ww_vec_push(&s->list) = (struct ww_finding){ns, text, false};
 }
 
 static const char *plural(struct ww_arena *mem, uint32_t n, const char *what)
@@ -64,8 +64,8 @@ static bool is_of_row(struct findings *s, uint32_t state, const struct ww_breakd
 	return ww_breakdown_alike(s->mem, ww_name_state(s->mem, s->r->facts, state, false), detail);
 }
 
-/* What the chains of this row's waits come down to: "; behind that: 80 % writer (7) computing ...". */
-static const char *meanwhile(struct findings *s, const struct ww_breakdown_row *row)
+/* What the chains of this row's waits, or of all of its cause, come down to: "; behind that: 80 % writer (7) computing ...". */
+static const char *meanwhile_of(struct findings *s, const struct ww_breakdown_row *row, bool all)
 {
 	const struct ww_thread_report *m = &s->r->main;
 	WW_VEC(struct ww_link) waits = {0};
@@ -75,8 +75,7 @@ static const char *meanwhile(struct findings *s, const struct ww_breakdown_row *
 	for (uint32_t i = 0; i < m->nwaits; i++) {
 		const struct ww_link *l = &m->waits[i];
 		const char *sc = ww_name_syscall_only(f, f->state.syscall[l->row]);
-		if (l->cause == row->cause && !strcmp(sc ? sc : "", row->syscall) &&
-		    is_of_row(s, l->row, row)) {
+		if (l->cause == row->cause && (all || (!strcmp(sc ? sc : "", row->syscall) && is_of_row(s, l->row, row)))) {
 			*ww_vec_push(&waits) = *l;
 			sum += l->nchain ? l->dur_ns : 0;
 		}
@@ -98,6 +97,11 @@ static const char *meanwhile(struct findings *s, const struct ww_breakdown_row *
 				       *b->detail ? " (" : "", b->detail, *b->detail ? ")" : "");
 	}
 	return text;
+}
+
+static const char *meanwhile(struct findings *s, const struct ww_breakdown_row *row)
+{
+	return meanwhile_of(s, row, false);
 }
 
 static const char *blocked_text(struct findings *s, const struct ww_breakdown_row *r)
@@ -246,6 +250,57 @@ static void add_running(struct findings *s, const struct ww_breakdown_row *rows,
 		text = ww_arena_printf(s->mem, "%s, %.0f %% in the kernel%s", text, percent(s, kernel),
 				       kernel_parts(s, rows, nrows, run));
 	add(s, run, ww_arena_printf(s->mem, "%s it was running, not waiting%s.", share(s, run), text));
+	s->list.v[s->list.n - 1].running = true;
+}
+
+/* Blocked for one cause in several ways of which none stands for all: "26 % ... went to 40 waits for the disk: 19 % in
+ * fsync (/a on vda), 5 % in read (/b on vda)". */
+static const char *cause_text(struct findings *s, const struct ww_breakdown_row *rows, uint32_t nrows,
+			      const struct ww_breakdown_row *top, int64_t ns, uint32_t count)
+{
+	static const char *const words[WW_CA_N] = {
+		[WW_CA_DISK] = " for the disk", [WW_CA_TIMER] = " for its own timers",
+		[WW_CA_FUTEX] = " for futexes (user-space locks or conditions)", [WW_CA_CHILD] = " for child processes",
+		[WW_CA_FAULT] = " for page faults", [WW_CA_IDLE] = " that nothing ended", [WW_CA_SIGNAL] = " that a signal ended",
+		[WW_CA_UNKNOWN] = " of which the trace does not show on what",
+	};
+	const char *text = "", *what = words[top->cause];
+	uint32_t shown = 0;
+
+	for (uint32_t i = 0; i < nrows && shown < 3; i++) {
+		const struct ww_breakdown_row *r = &rows[i];
+		if (r->state != WW_ST_BLOCKED || r->cause != top->cause || r->ns * 20 < ns)
+			continue;
+		text = ww_arena_printf(s->mem, "%s%s%.0f %%%s%s%s%s%s", text, shown++ ? ", " : ": ", percent(s, r->ns),
+				       *r->syscall ? " in " : "", r->syscall, *r->detail ? " (" : "", r->detail, *r->detail ? ")" : "");
+	}
+	bool own = top->cause == WW_CA_TIMER || top->cause == WW_CA_IDLE || top->cause == WW_CA_UNKNOWN || top->cause == WW_CA_SIGNAL;
+	return ww_arena_printf(s->mem, "%s went to %s%s%s%s.", share(s, ns), plural(s->mem, count, "wait"),
+			       what ? what : ww_arena_printf(s->mem, " (%s)", ww_cause_name(top->cause)), text, own ? "" : meanwhile_of(s, top, true));
+}
+
+/* What it was blocked for, each cause once, however many rows it has. */
+static void add_causes(struct findings *s, const struct ww_breakdown_row *rows, uint32_t nrows)
+{
+	const struct ww_breakdown_row *top[WW_CA_N] = {NULL};
+	int64_t ns[WW_CA_N] = {0};
+	uint32_t count[WW_CA_N] = {0};
+
+	for (uint32_t i = 0; i < nrows; i++) { /* longest first */
+		enum ww_cause c = rows[i].cause;
+		if (rows[i].state != WW_ST_BLOCKED || c >= WW_CA_N)
+			continue;
+		if (!top[c])
+			top[c] = &rows[i];
+		ns[c] += rows[i].ns;
+		count[c] += rows[i].count;
+	}
+	for (int c = 0; c < WW_CA_N; c++) {
+		if (!top[c] || percent(s, ns[c]) < WORTH_PERCENT)
+			continue;
+		bool stands = top[c]->ns * 5 >= ns[c] * 4; /* one row for nearly all of it */
+		add(s, ns[c], stands ? blocked_text(s, top[c]) : cause_text(s, rows, nrows, top[c], ns[c], count[c]));
+	}
 }
 
 static void add_rows(struct findings *s, const struct ww_breakdown_row *rows, uint32_t nrows)
@@ -254,9 +309,7 @@ static void add_rows(struct findings *s, const struct ww_breakdown_row *rows, ui
 		const struct ww_breakdown_row *r = &rows[i];
 		if (percent(s, r->ns) < WORTH_PERCENT)
 			break; /* longest first */
-		if (r->state == WW_ST_BLOCKED)
-			add(s, r->ns, blocked_text(s, r));
-		else if (r->state == WW_ST_INTERRUPTED)
+		if (r->state == WW_ST_INTERRUPTED)
 			add(s, r->ns, ww_arena_printf(s->mem, "%s its CPU was taken by interrupts (%s).",
 						      share(s, r->ns), r->detail));
 		else if (r->state == WW_ST_THROTTLED)
@@ -291,8 +344,10 @@ static void add_own_cost(struct findings *s)
 static int most_first(const void *a, const void *b)
 {
 	const struct ww_finding *x = a, *y = b;
+	/* The question is why it waited: running comes behind a wait that took at least half as long. */
+	int64_t xn = x->running ? x->ns / 2 : x->ns, yn = y->running ? y->ns / 2 : y->ns;
 
-	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+	return xn < yn ? 1 : xn > yn ? -1 : 0;
 }
 
 void ww_findings_make(struct ww_arena *mem, struct ww_report *io)
@@ -301,6 +356,7 @@ void ww_findings_make(struct ww_arena *mem, struct ww_report *io)
 
 	struct ww_breakdown_row *rows;
 	uint32_t n = ww_breakdown_merge(mem, io->main.rows, io->main.nrows, &rows);
+	add_causes(&s, rows, n);
 	add_rows(&s, rows, n);
 	add_cpu_wait(&s, rows, n);
 	add_running(&s, rows, n);

@@ -49,6 +49,7 @@ struct ww_thread_report {
 struct ww_finding {
 	int64_t ns;          /* how much time it is about */
 	const char *text;    /* one sentence */
+	bool running;        /* it is about running, not waiting */
 };
 
 struct ww_report {

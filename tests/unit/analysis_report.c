@@ -398,8 +398,41 @@ static void names_of_their_time(void)
 	play_release(&p);
 }
 
+/* Disk in two files, 15 + 11, less each than the 40 of running, and the pipe's 12: the disk is one finding and the first. */
+static void causes_are_one_finding(void)
+{
+	struct play p;
+	struct ww_report r;
+	struct ww_query q = whole;
+
+	play_begin(&p);
+	uint32_t a = actor(&p, "a", 0, 78), b = actor(&p, "b", 0, 78);
+	struct ww_device dev = {.dev = 8 << 20, .name = str(&p.f, "vda")};
+	ww_device_push(&p.f, &dev);
+	struct ww_file f1 = {.kind = WW_FK_REG, .name = str(&p.f, "/one"), .peer = WW_NONE};
+	struct ww_file f2 = {.kind = WW_FK_REG, .name = str(&p.f, "/two"), .peer = WW_NONE};
+	uint32_t one = request(&p, a, 10, 25), two = request(&p, a, 35, 46);
+	p.f.block_io.file[one] = ww_file_push(&p.f, &f1);
+	p.f.block_io.file[two] = ww_file_push(&p.f, &f2);
+	runs(&p, a, 10), waits(&p, a, 25, WW_CA_DISK, WW_WK_BLOCK, a, one);
+	runs(&p, a, 35), waits(&p, a, 46, WW_CA_DISK, WW_WK_BLOCK, a, two);
+	runs(&p, a, 56), waits(&p, a, 68, WW_CA_PIPE, WW_WK_THREAD, b, WW_NONE), runs(&p, a, 78);
+	runs(&p, b, 78);
+	play_end(&p);
+	q.tid = p.f.thread.tid[a];
+	is_i64(ww_report_make(&p.mem, &p.f, &q, &full, &r, NULL), 0, "a report");
+	is_i64(r.nfindings, 3, "three findings");
+	is_i64(r.findings[0].ns, 26, "the disk's is of both files");
+	is_str(r.findings[0].text, "33 % of the wall time (26 ns) went to 2 waits for the disk: 19 % (/one on vda), 14 % (/two on vda).",
+	       "and first, before more running");
+	ok(strstr(r.findings[1].text, "running, not waiting") && r.findings[1].ns == 40, "then the running: %s", r.findings[1].text);
+	ok(strstr(r.findings[2].text, "(pipe)"), "before a wait of less than half of it");
+	play_release(&p);
+}
+
 int main(void)
 {
+	causes_are_one_finding();
 	names_of_their_time();
 	a_key_ends_a_sleep(true);
 	a_key_ends_a_sleep(false);
