@@ -1,4 +1,6 @@
 /* report_json.c - report and tree as JSON; docs/json.md and tests/schema say what stands where. */
+#include <sys/wait.h>
+
 #include "analysis/names.h"
 #include "base/jsonout.h"
 #include "view/view.h"
@@ -195,6 +197,18 @@ static int put_tail(struct out *o, const struct ww_report *r)
 	return ww_json_finish(&o->j);
 }
 
+/* How the recorded command ended: the wait status, and what it says. */
+static void put_ending(struct out *o, int status)
+{
+	if (status < 0)
+		return;
+	ww_json_i64(&o->j, "target_status", status);
+	if (WIFEXITED(status))
+		ww_json_i64(&o->j, "exit_status", WEXITSTATUS(status));
+	else if (WIFSIGNALED(status))
+		ww_json_i64(&o->j, "signal", WTERMSIG(status));
+}
+
 int ww_report_json(FILE *file, const struct ww_report *r, bool family)
 {
 	struct out o;
@@ -202,8 +216,8 @@ int ww_report_json(FILE *file, const struct ww_report *r, bool family)
 	put_head(&o, file, r, "report");
 	if (r->main.thread == r->facts->target && *ww_facts_str(o.f, o.f->target_cmdline))
 		ww_json_str(&o.j, "command", ww_facts_str(o.f, o.f->target_cmdline));
-	if (r->main.thread == r->facts->target && r->facts->target_status >= 0)
-		ww_json_i64(&o.j, "target_status", r->facts->target_status);
+	if (r->main.thread == r->facts->target)
+		put_ending(&o, r->facts->target_status);
 	put_thread(&o, &r->main, true, true);
 	put_blame(&o, &r->main);
 	ww_json_arr(&o.j, "findings");

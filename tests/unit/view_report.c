@@ -179,6 +179,17 @@ int main(void)
 	free(text);
 	s.f.loss.lost_events = 0;
 
+	s.f.target_status = 3 << 8;
+	text = render(&s, &o, REPORT_JSON);
+	ok(line_with(text, "\"target_status\": 768") && line_with(text, "\"exit_status\": 3") && !strstr(text, "\"signal\":"),
+	   "JSON has the exit status as a plain number too");
+	free(text);
+	s.f.target_status = 9 | 128;
+	text = render(&s, &o, REPORT_JSON);
+	ok(line_with(text, "\"signal\": 9") && !strstr(text, "exit_status"), "or the signal");
+	free(text);
+	s.f.target_status = 0;
+
 	o.color = true;
 	text = render(&s, &o, REPORT);
 	ok(strchr(text, '\033') != NULL, "colour when asked");
