@@ -14,13 +14,13 @@ class Tap:
         self.n = self.failed = 0
 
     def ok(self, good, name, why=''):
-        """why is printed below a failed check: text, or anything to be shown as one line; lists an item a line."""
+        """why is printed below a failed check: text, or a list of which each item has its line."""
         self.n += 1
         self.failed += not good
         print('%sok %d - %s' % ('' if good else 'not ', self.n, name))
         if not good:
-            lines = [str(x) for x in why] if isinstance(why, list) else str(why).splitlines()
-            for line in lines[:20]:
+            lines = str(why).splitlines() if isinstance(why, (str, dict)) or not hasattr(why, '__iter__') else map(str, why)
+            for line in list(lines)[:12]:
                 print('#   ' + line[:400])
         sys.stdout.flush()
         return bool(good)

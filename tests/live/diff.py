@@ -35,10 +35,11 @@ tap = Tap()
 
 
 def record(tmp, name, extra_ns):
-    """A recording without losses."""
+    """A recording without losses. Before other programs of a busy machine (FIFO): kept from a CPU, it would come to its
+    wait when that is over already, and what was made longer would not be."""
     out = os.path.join(tmp, name)
     for _ in range(4):
-        p = subprocess.run([W, 'record', '-q', '-o', out, '--', '/usr/bin/python3', '-S', os.path.join(tmp, 'program.py'),
+        p = subprocess.run([W, 'record', '-q', '-o', out, '--', 'chrt', '-f', '10', '/usr/bin/python3', '-S', os.path.join(tmp, 'program.py'),
                             '%.3f' % (extra_ns / 1e9), os.path.join(tmp, 'data')], stdin=subprocess.DEVNULL,
                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=100)
         if p.returncode == 0:

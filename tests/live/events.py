@@ -4,21 +4,15 @@
 The events are read by babeltrace2's own bindings. TAP; exit 77 where nothing can be recorded."""
 import json, os, shutil, subprocess, sys, tempfile, time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap
+
 BUILD = os.environ.get('WW_BUILD', 'build')
 W = os.environ.get('WHYWAIT', os.path.join(BUILD, 'whywait'))
 DOINGS = os.path.join(BUILD, 'tests/live/live-doings')
 FILES = os.path.join(BUILD, 'tests/tools/files')
-n = failed = 0
-
-
-def ok(good, text, detail=()):
-    global n, failed
-    n += 1
-    failed += not good
-    print('%sok %d - %s' % ('' if good else 'not ', n, text))
-    for d in list(detail)[:8] if not good else []:
-        print('#   ' + str(d)[:400])
-    sys.stdout.flush()
+tap = Tap()
+ok = tap.ok
 
 
 def plain(f):
@@ -405,7 +399,6 @@ def main():
     tests = {k[5:]: f for k, f in globals().items() if k.startswith('test_')}
     for name in sys.argv[1:] or tests:
         tests[name]()
-    print('1..%d' % n)
 
 
 try:
@@ -419,4 +412,4 @@ try:
 finally:
     if not os.environ.get('WW_KEEP'):
         shutil.rmtree(work, ignore_errors=True)
-sys.exit(1 if failed else 0)
+sys.exit(tap.end())

@@ -9,6 +9,9 @@ what happened changes no answer. Truth programs are recorded, then the same trac
 TAP; exit 77 where nothing can be recorded."""
 import os, random, re, shutil, struct, subprocess, sys, tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap
+
 BUILD = os.environ.get('WW_BUILD', 'build')
 W = os.environ.get('WHYWAIT', os.path.join(BUILD, 'whywait'))
 STATES = os.path.join(BUILD, 'tests/tools/states')
@@ -23,17 +26,8 @@ LESS = {
     'block requests': ['block_rq_insert', 'block_rq_issue', 'block_rq_complete'],
 }
 SLACK_NS = 200000       # without sched_waking a wait ends at the later sched_wakeup
-n = failed = 0
-
-
-def ok(good, text, detail=()):
-    global n, failed
-    n += 1
-    failed += not good
-    print('%sok %d - %s' % ('' if good else 'not ', n, text))
-    for d in list(detail)[:6]:
-        print('#   ' + d)
-    sys.stdout.flush()
+tap = Tap()
+ok = tap.ok
 
 
 def states(trace, without=()):
@@ -165,8 +159,7 @@ def main():
         ok(states(c) == full, '%s with the streams\' files exchanged: no state changes' % name)
         shutil.rmtree(trace, ignore_errors=True)
     shutil.rmtree(work, ignore_errors=True)
-    print('1..%d' % n)
-    return 1 if failed else 0
+    return tap.end()
 
 
 if __name__ == '__main__':

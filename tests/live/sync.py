@@ -11,22 +11,16 @@ was sent.
 The last one's clock is also tried as the reference, by name. TAP; exit 77 where nothing can be recorded."""
 import json, os, re, shutil, subprocess, sys, tempfile, time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap
+
 BUILD = os.environ.get('WW_BUILD', 'build')
 W = os.environ.get('WHYWAIT', os.path.join(BUILD, 'whywait'))
 SPLIT = os.path.join(BUILD, 'tests/tools/split-netns')
 TALK = os.path.join(os.environ.get('WW_SRC', '.'), 'tests/tools/talk.py')
 WITHIN_NS = 50000
-n = failed = 0
-
-
-def ok(good, text, detail=()):
-    global n, failed
-    n += 1
-    failed += not good
-    print('%sok %d - %s' % ('' if good else 'not ', n, text))
-    for d in list(detail)[:12]:
-        print('#   ' + d)
-    sys.stdout.flush()
+tap = Tap()
+ok = tap.ok
 
 
 def ip(*args, check=True):
@@ -175,7 +169,7 @@ def main():
         why = scenario('2 hosts', 2, 2, [(0, False, 'tcp'), (0, True, 'tcp'), (0, False, 'udp'), (0, False, 'bulk')], clocks, tmp, 400)
         if why:
             print(why)
-            return 77 if n == 0 else 1
+            return 77 if tap.n == 0 else 1
         scenario('3 hosts', 4, 3, [(0, False, 'tcp'), (1, True, 'tcp'), (1, False, 'udp')], clocks, tmp, 300)
         many = [((i * 7919 % 23 - 11) * 10**9, (i * 104729 % 901 - 450) * 1000) for i in range(10)]
         scenario('10 hosts', 10, 10, [(i, i % 2 == 1, 'tcp') for i in range(9)], many, tmp, 300)
@@ -184,8 +178,7 @@ def main():
             shutil.rmtree(tmp, ignore_errors=True)
         else:
             print('# kept ' + tmp)
-    print('1..%d' % n)
-    return 1 if failed else 0
+    return tap.end()
 
 
 if __name__ == '__main__':

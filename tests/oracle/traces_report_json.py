@@ -11,19 +11,13 @@ table of threads are those of the reports.
 import glob, json, os, random, subprocess, sys
 import jsonschema
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap
+
 HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'schema')
 MAX_THREADS = 60        # a trace
-n = failed = 0
-
-
-def ok(good, name, why=''):
-    global n, failed
-    n += 1
-    failed += not good
-    print('%sok %d - %s' % ('' if good else 'not ', n, name))
-    for line in str(why).splitlines()[:6] if not good else []:
-        print('#   ' + line[:300])
-    sys.stdout.flush()
+tap = Tap()
+ok = tap.ok
 
 
 def run(whywait, *args):
@@ -138,8 +132,7 @@ def main():
             check_trace(whywait, t, name, schemas)
         except Exception as e:
             ok(False, name, '%s: %s' % (type(e).__name__, e))
-    print('1..%d' % n)
-    return failed > 0
+    return tap.end()
 
 
 if __name__ == '__main__':

@@ -10,20 +10,15 @@ WW_TRACES in the environment; exit 77 without the trace. TAP."""
 import glob, json, os, re, subprocess, sys
 import jsonschema
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 DIR = os.path.join(os.environ.get('WW_TRACES', ''), 'cluster3')
 HOSTS = ['client', 'web', 'db']
 W = os.environ.get('WHYWAIT', 'build/whywait')
-n = failed = 0
-
-
-def ok(good, text, detail=()):
-    global n, failed
-    n += 1
-    failed += not good
-    print('%sok %d - %s' % ('' if good else 'not ', n, text))
-    for d in list(detail)[:8]:
-        print('#   ' + d)
+tap = Tap()
+ok = tap.ok
 
 
 def correct(h, t):
@@ -124,8 +119,7 @@ def main():
     by_babeltrace2(answer)
     by_application(answer)
     by_machine(answer)
-    print('1..%d' % n)
-    return 1 if failed else 0
+    return tap.end()
 
 
 if __name__ == '__main__':

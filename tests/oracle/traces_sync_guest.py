@@ -12,19 +12,14 @@ import json, os, re, shutil, struct, subprocess, sys
 
 from tracedat_copy import shift_option, with_options
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap
+
 PLAIN = os.path.join(os.environ.get('WW_TRACES', ''), 'tracecmd-v7-none/trace.dat')
 W = os.environ.get('WHYWAIT', 'build/whywait')
 HOST, TRACEID, TIME_SHIFT = 0x1234, 11, 12
-n = failed = 0
-
-
-def ok(good, text, detail=()):
-    global n, failed
-    n += 1
-    failed += not good
-    print('%sok %d - %s' % ('' if good else 'not ', n, text))
-    for d in list(detail)[:8]:
-        print('#   ' + d)
+tap = Tap()
+ok = tap.ok
 
 
 def run(*args):
@@ -77,8 +72,7 @@ def main():
         bad += [str(s)] if s['start_ns'] != at else []
         at += s['dur_ns']
     ok(rc in (0, 3) and p.get('segments') and not bad and at == p['begin_ns'] + p['wall_ns'], 'path over both, without a hole', bad + err.splitlines())
-    print('1..%d' % n)
-    return 1 if failed else 0
+    return tap.end()
 
 
 if __name__ == '__main__':

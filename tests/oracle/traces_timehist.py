@@ -5,6 +5,9 @@ perf did not see (it prints 0.000); the delay of one that was preempted, or was 
 prints a wait and no delay), which perf leaves out of its delays. TAP; exit 77 where the traces or perf are absent."""
 import glob, json, os, re, subprocess, sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap
+
 W = os.environ['WHYWAIT']
 SRC = os.environ.get('WW_SRC') or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TRACES = os.environ.get('WW_TRACES') or os.path.join(SRC, '../shared/traces')
@@ -13,7 +16,7 @@ if not files:
     print('no perf.data of perf sched record in %s' % TRACES)
     sys.exit(77)
 LINE = re.compile(r'^ *\d+\.\d+ +\[\d+\] +(.*?)\[(\d+)(?:/\d+)?\] +([\d.]+) +([\d.]+) +([\d.]+)')
-n = failed = 0
+tap = Tap()
 for path in files:
     p = subprocess.run(['perf', 'sched', 'timehist', '-i', path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     theirs = {}
@@ -40,11 +43,5 @@ for path in files:
         if delay_known and r['runs'] == runs and not r['preempted'] and abs(r['delay_ns'] - delay_ns) > slack:
             bad.append('%d: delay: perf %.0f ns, here %d' % (tid, delay_ns, r['delay_ns']))
         compared += time_known and delay_known and r['runs'] == runs and not r['preempted']
-    n += 1
-    good = not bad and compared > 10
-    failed += not good
-    print('%sok %d - %s: %d threads, %d of them in full' % ('' if good else 'not ', n, os.path.relpath(path, TRACES), len(theirs), compared))
-    for b in bad[:10]:
-        print('#   ' + b)
-print('1..%d' % n)
-sys.exit(1 if failed else 0)
+    tap.ok(not bad and compared > 10, '%s: %d threads, %d of them in full' % (os.path.relpath(path, TRACES), len(theirs), compared), bad)
+sys.exit(tap.end())

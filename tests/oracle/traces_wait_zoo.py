@@ -8,17 +8,12 @@ is not right must be `unknown`; in the chains the one waited for must do what it
 """
 import json, os, re, subprocess, sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap
+
 SHORT_NS = 100000       # outside the noted call: page faults of the first touch, the note itself
-n = failed = 0
-
-
-def ok(good, name, why=''):
-    global n, failed
-    n += 1
-    failed += not good
-    print('%sok %d - %s' % ('' if good else 'not ', n, name))
-    for line in str(why).splitlines()[:8] if not good else []:
-        print('#   ' + line[:300])
+tap = Tap()
+ok = tap.ok
 
 
 class Reports:
@@ -139,8 +134,7 @@ def main():
         whole = sum(r['ns'] for r in j['breakdown'] if r['state'] in ('preempted', 'runqueue'))
         ok(named > 0.8 * whole and whole > 20e6, 'preempt: %d stood back for %d: %.1f of %.1f ms' % (
             a['tid'], b['tid'], named / 1e6, whole / 1e6))
-    print('1..%d' % n)
-    return failed > 0
+    return tap.end()
 
 
 if __name__ == '__main__':
