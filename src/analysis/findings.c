@@ -118,6 +118,8 @@ static const char *blocked_text(struct findings *s, const struct ww_breakdown_ro
 		return ww_arena_printf(s->mem, "%s was spent waiting for its own timer: %s%s (%s).", sh, waits, in,
 				       *r->detail ? r->detail : "timeout");
 	case WW_CA_FUTEX:
+		if (!strncmp(r->detail, "the end of thread ", 18))
+			return ww_arena_printf(s->mem, "%s went to %s for %s%s.", sh, waits, r->detail, meanwhile(s, r));
 		return ww_arena_printf(s->mem, "%s went to %s for the futex (user-space lock or condition) %s%s.", sh,
 				       waits, r->detail, meanwhile(s, r));
 	case WW_CA_CHILD:

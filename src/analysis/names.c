@@ -376,6 +376,14 @@ static const char *name_signal(struct ww_arena *mem, const struct ww_facts *f, c
 	return and_who(mem, words, *words ? "sent by" : "woken by", name_at_end(mem, f, s, peer));
 }
 
+/* A thread that ends wakes who joins it: no lock of it was released. */
+static bool woken_by_an_end(const struct ww_facts *f, const struct ww_state *s)
+{
+	const char *call = s->wakeup < f->wakeup.n ? ww_name_syscall_only(f, f->wakeup.syscall[s->wakeup]) : NULL;
+
+	return call && (!strcmp(call, "exit") || !strcmp(call, "exit_group"));
+}
+
 static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
 				uint32_t peer, bool exact)
 {
@@ -392,6 +400,8 @@ static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, 
 		return name_timer(mem, f, s);
 	case WW_CA_FUTEX:
 	case WW_CA_LOCK:
+		if (peer != WW_NONE && s->cause == WW_CA_FUTEX && woken_by_an_end(f, s))
+			return ww_arena_printf(mem, "the end of thread %s", name_at_end(mem, f, s, peer));
 		if (s->object)
 			words = join(mem, ww_arena_printf(mem, "%#" PRIx64, s->object), " ", words);
 		/* Who wakes a waiter has just given the lock up, or signalled the condition. */

@@ -91,6 +91,17 @@ static struct ww_breakdown_row merge_rows(struct ww_text *t, const struct ww_bre
 	return m;
 }
 
+/* "pipe" is both the cause and what a nameless one is called: it is said once. */
+static const char *without_cause(const char *detail, enum ww_cause cause)
+{
+	const char *name = ww_cause_name(cause);
+	size_t n = strlen(name);
+
+	if (cause == WW_CA_NONE || strncmp(detail, name, n) || (detail[n] && detail[n] != ','))
+		return detail;
+	return detail + n + strspn(detail + n, ", ");
+}
+
 static void put_breakdown_row(struct ww_text *t, const struct ww_thread_report *r, const struct ww_breakdown_row *b)
 {
 	const char *times = ww_arena_printf(&t->mem, "%u", b->count), *in = "";
@@ -100,7 +111,7 @@ static void put_breakdown_row(struct ww_text *t, const struct ww_thread_report *
 	if (*b->syscall && strcmp(b->syscall, ww_cause_name(b->cause)))
 		in = ww_arena_printf(&t->mem, " in %s", ww_text_fit(t, b->syscall, 24));
 	put_row(t, r, b->ns, times, ww_text_dur(t, b->max_ns), ww_paint_of(b->state),
-		ww_text_state(t, b->state, b->cause), in, repeats ? "" : b->detail);
+		ww_text_state(t, b->state, b->cause), in, repeats ? "" : without_cause(b->detail, b->cause));
 }
 
 /* The few things that a thread does, for sums. */

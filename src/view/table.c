@@ -51,7 +51,7 @@ void ww_table_text(FILE *out, const struct ww_table *tab, const struct ww_text_o
 		words[i] = cell_text(&t, &a->columns[c], &tab->cells[i], &tab->cells[i - c]);
 		width[c] = WW_MAX(width[c], strlen(words[i]));
 	}
-	if (a->columns[a->ncolumns - 1].type == WW_T_TEXT)
+	if (is_words(&a->columns[a->ncolumns - 1]))
 		width[a->ncolumns - 1] = 0; /* nothing stands behind it */
 	for (uint32_t c = 0; c < a->ncolumns; c++)
 		fprintf(out, "%s%s%*s%s%s", c ? "  " : "", ww_paint_on(&t, WW_P_BOLD),

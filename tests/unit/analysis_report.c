@@ -430,8 +430,29 @@ static void causes_are_one_finding(void)
 	play_release(&p);
 }
 
+/* pthread_join: the joined thread's exit wakes. */
+static void a_join_is_no_lock(void)
+{
+	struct play p;
+	struct ww_report r;
+	struct ww_query q = whole;
+
+	play_begin(&p);
+	uint32_t a = actor(&p, "a", 0, 70), b = actor(&p, "b", 0, 70);
+	runs(&p, a, 10), waits_on(&p, a, 50, WW_CA_FUTEX, WW_WK_THREAD, b, WW_NONE, 0x1000), runs(&p, a, 70);
+	p.f.wakeup.syscall[0] = add_syscall(&p.f, b, "exit", 45, 70, -1, WW_NONE);
+	runs(&p, b, 70);
+	play_end(&p);
+	q.tid = p.f.thread.tid[a];
+	is_i64(ww_report_make(&p.mem, &p.f, &q, &full, &r, NULL), 0, "a report");
+	is_str(r.main.waits[0].detail, "the end of thread b (101)", "a join waits for a thread's end");
+	ok(strstr(r.findings[0].text, "went to 1 wait for the end of thread b (101)") != NULL, "says the finding: %s", r.findings[0].text);
+	play_release(&p);
+}
+
 int main(void)
 {
+	a_join_is_no_lock();
 	causes_are_one_finding();
 	names_of_their_time();
 	a_key_ends_a_sleep(true);
