@@ -1,7 +1,6 @@
 #!/bin/bash
-# kernels.sh - the recorder on other kernels: Debian's 6.1 and 6.12 (WW_LAB_RT=1: and 6.12 with PREEMPT_RT, of
-# which one emulated machine in seven was seen to panic), each booted in a software-emulated machine, side by
-# side. The judge of the trace is babeltrace2, of the reports the known commands. Skipped only where QEMU or the
+# kernels.sh - the recorder on other kernels: Debian's 6.1 and 6.12 (WW_LAB_RT=1: and 6.12 with PREEMPT_RT), each
+# booted in a software-emulated machine, side by side. The judge of the trace is babeltrace2, of the reports the known commands. Skipped only where QEMU or the
 # kernels' packages cannot be had. WW_LAB=0: not at all.
 [ "${WW_LAB:-1}" = 1 ] || { echo "SKIP: WW_LAB=${WW_LAB} says so"; exit 77; }
 here=$(dirname "$(readlink -f "$0")")
