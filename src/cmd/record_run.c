@@ -127,6 +127,8 @@ static void summary(struct ww_record_run *r, struct ww_session *s, uint64_t dur_
 			st.lost + st.misses, st.lost, st.misses, st.misses ? ": " : "", st.missed);
 	else
 		fputs("no event lost\n", stderr);
+	if (st.unseen && !r->quiet)
+		fprintf(stderr, "whywait: %" PRIu64 " events came while a snapshot was written; they are in none\n", st.unseen);
 }
 
 /* The words of the command line with a space between them, cut to `size`. */

@@ -299,6 +299,7 @@ int ww_recorder_snapshot(struct ww_recorder *rec, const char *outdir, struct ww_
 		s->cpu[i].seq = 0;
 	ret = ww_ring_set_dump(s, err);
 	__atomic_store_n(&rec->skel->bss->ww_frozen, 0, __ATOMIC_SEQ_CST);
+	rec->unseen += ww_ring_set_marked(s);
 	r = ww_ring_set_close_files(s, err);
 	s->outdir[0] = 0;
 	return ret ? ret : r;
@@ -331,6 +332,8 @@ void ww_recorder_stats(struct ww_recorder *rec, struct ww_recorder_stats *ret)
 		ret->lost += rec->lost_per_cpu[i];
 		ret->events -= s->cpu[i].dropped;
 	}
+	ret->unseen = rec->unseen;
+	ret->lost -= WW_MIN(ret->lost, rec->unseen);
 }
 
 void ww_recorder_close(struct ww_recorder *rec)

@@ -38,6 +38,7 @@ struct ww_recorder_stats {
 	uint64_t bytes;    /* written to files */
 	uint64_t packets;
 	uint64_t lost;     /* rings full or contended, all CPUs */
+	uint64_t unseen;   /* came while a snapshot was written, and are in none: not among the lost */
 	uint64_t misses;   /* programs that the kernel skipped because they were active on the CPU */
 	const char *missed; /* which: "ww_sched_waking 2, ww_timer_start 1"; the recorder's, valid until close */
 	uint32_t cpus;
@@ -67,7 +68,7 @@ int ww_recorder_poll(struct ww_recorder *rec, int timeout_ms, struct ww_err *err
 int ww_recorder_stop(struct ww_recorder *rec, struct ww_err *err);
 void ww_recorder_stats(struct ww_recorder *rec, struct ww_recorder_stats *ret);
 /* Flight mode: writes what the rings hold into `outdir` (exists already) as whole stream files, then
- * goes on recording. Events that happen meanwhile are counted as lost. */
+ * goes on recording. Events that happen meanwhile are in no snapshot, and counted. */
 int ww_recorder_snapshot(struct ww_recorder *rec, const char *outdir, struct ww_err *err);
 /* Where the oldest packet of the last snapshot begins; UINT64_MAX: it has none. */
 uint64_t ww_recorder_oldest_ts_ns(const struct ww_recorder *rec);

@@ -21,6 +21,7 @@ struct ww_recorder {
 	size_t nmissing;
 	int64_t flushed_ns;
 	uint64_t misses_seen;
+	uint64_t unseen; /* while snapshots were written */
 	char missed[256];
 	struct bpf_link *fault_links[2 * WW_MAX_CPUS];
 };

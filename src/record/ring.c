@@ -215,8 +215,19 @@ int ww_ring_set_drain(struct ww_ring_set *s, int64_t older_ns, struct ww_err *er
 
 void ww_ring_set_mark(struct ww_ring_set *s)
 {
-	for (uint32_t i = 0; i < s->ncpu; i++)
+	for (uint32_t i = 0; i < s->ncpu; i++) {
 		s->cpu[i].marked = lost_in_kernel(&s->ctl[i]);
+		s->cpu[i].marked_lost = __atomic_load_n(&s->ctl[i].lost, __ATOMIC_RELAXED);
+	}
+}
+
+uint64_t ww_ring_set_marked(const struct ww_ring_set *s)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < s->ncpu; i++)
+		sum += __atomic_load_n(&s->ctl[i].lost, __ATOMIC_RELAXED) - s->cpu[i].marked_lost;
+	return sum;
 }
 
 int ww_ring_set_dump(struct ww_ring_set *s, struct ww_err *err)

@@ -18,6 +18,7 @@ struct ww_ring_cpu {
 	uint64_t discarded; /* in the last packet that was written */
 	uint64_t *events;   /* [nsub] the event count of each element after its last packet */
 	uint64_t marked;    /* losses at ww_ring_set_mark */
+	uint64_t marked_lost; /* of them, those for want of room */
 	uint64_t before;    /* losses before the first packet of a snapshot, which are none of its own */
 };
 
@@ -44,6 +45,8 @@ void ww_ring_set_release(struct ww_ring_set *s);
 int ww_ring_set_drain(struct ww_ring_set *s, int64_t older_ns, struct ww_err *err);
 /* Flight mode, just before the writers are frozen: what is lost from here on is after the snapshot. */
 void ww_ring_set_mark(struct ww_ring_set *s);
+/* Events that were lost since, all CPUs. */
+uint64_t ww_ring_set_marked(const struct ww_ring_set *s);
 /* Flight mode, marked, writers frozen: writes all that the rings still hold into the files. */
 int ww_ring_set_dump(struct ww_ring_set *s, struct ww_err *err);
 /* After the last drain: an empty packet for each CPU whose last one does not show all losses. */

@@ -25,6 +25,8 @@ struct target {
 	int32_t pid;
 	char comm[16];
 	char *cmdline;
+	uint64_t begin_ts_ns, end_ts_ns; /* end 0: it lives */
+	int32_t status;
 };
 
 struct ww_session {
@@ -242,6 +244,7 @@ void ww_session_target_begin(struct ww_session *s, int32_t pid, uint64_t begin_t
 	if (s->ntargets < MAX_TARGETS) {
 		struct target *t = &s->targets[s->ntargets++];
 		t->pid = pid;
+		t->begin_ts_ns = begin_ts_ns;
 		snprintf(t->comm, sizeof(t->comm), "%s", comm);
 		t->cmdline = ww_xstrdup(cmdline);
 	}
@@ -256,8 +259,11 @@ void ww_session_target_end(struct ww_session *s, int32_t pid, uint64_t end_ts_ns
 	const char *comm = "", *cmdline = "";
 
 	for (uint32_t i = 0; i < s->ntargets; i++)
-		if (s->targets[i].pid == pid)
+		if (s->targets[i].pid == pid) {
 			comm = s->targets[i].comm, cmdline = s->targets[i].cmdline;
+			s->targets[i].end_ts_ns = end_ts_ns;
+			s->targets[i].status = wait_status;
+		}
 	if (s->dump.buf && !s->stopped)
 		ww_dump_target(&s->dump, end_ts_ns, pid, false, wait_status, comm, cmdline, NULL);
 }
@@ -292,8 +298,24 @@ int ww_session_stop(struct ww_session *s, struct ww_err *err)
 	return rc;
 }
 
-/* As early as the oldest event, which they may explain: a stream of its own. */
-static int write_functions(struct ww_session *s, int dirfd, struct ww_err *err)
+/* The targets that lived within the snapshot's time, which begins at `from`. */
+static void write_targets(struct ww_session *s, struct ww_ctf_out *o, uint64_t from, struct ww_err *err)
+{
+	uint64_t ts = from;
+
+	for (int end = 0; end < 2; end++)
+		for (uint32_t i = 0; i < s->ntargets; i++) {
+			const struct target *t = &s->targets[i];
+
+			if (t->end_ts_ns ? t->end_ts_ns <= from : end)
+				continue;
+			ts = WW_MAX(ts, end ? t->end_ts_ns : t->begin_ts_ns);
+			ww_dump_target(o, ts, t->pid, !end, end ? t->status : 0, t->comm, t->cmdline, err);
+		}
+}
+
+/* What explains the oldest events, or happened among them: a stream of its own. */
+static int write_explanations(struct ww_session *s, int dirfd, struct ww_err *err)
 {
 	struct ww_ctf_out out = {.file.fd = -1}, *o = &out;
 	uint64_t ts_ns = ww_recorder_oldest_ts_ns(s->rec), address;
@@ -310,6 +332,8 @@ static int write_functions(struct ww_session *s, int dirfd, struct ww_err *err)
 		ww_ctf_rec_str(o, name);
 		ww_ctf_rec_end(o);
 	}
+	if (ts_ns != UINT64_MAX)
+		write_targets(s, o, ts_ns, err);
 	int rc2 = ww_ctf_out_close(o, err);
 	return rc ? rc : rc2;
 }
@@ -325,15 +349,12 @@ static int fill_snapshot(struct ww_session *s, int dirfd, struct ww_err *err)
 		rc = open_dump(s, dirfd, 0, &o, err);
 	if (!rc)
 		rc = write_beginning(s, &o, err);
-	for (uint32_t i = 0; !rc && i < s->ntargets; i++)
-		ww_dump_target(&o, ww_dump_now_ns(), s->targets[i].pid, true, 0, s->targets[i].comm,
-			       s->targets[i].cmdline, err);
 	if (!rc) {
 		write_clock(s, &o, err);
 		rc = ww_recorder_snapshot(s->rec, s->snapshot_path, err);
 	}
 	if (!rc)
-		rc = write_functions(s, dirfd, err);
+		rc = write_explanations(s, dirfd, err);
 	int rc2 = ww_ctf_out_close(&o, err);
 	return rc ? rc : rc2;
 }
