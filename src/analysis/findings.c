@@ -163,7 +163,7 @@ static const char *who_had_cpu(struct findings *s, const char *detail)
 		const char *who = strchr(detail, ' ') + 1, *end = strstr(who, " (");
 		return end ? ww_arena_strndup(s->mem, who, (size_t)(end - who)) : who;
 	}
-	return *detail ? "nobody (it was idle: the time that waking up takes)" : NULL;
+	return *detail ? "an idle CPU (the time that waking up takes)" : NULL;
 }
 
 /* "; behind cc1 for 54 % of that, behind meson for 21 %": each wait is laid to one. */
