@@ -108,6 +108,14 @@ int ww_target_find(const struct ww_facts *f, const struct ww_query *q, struct ww
 		*ret = t;
 		return 0;
 	}
+	if (!asked && f->target < f->thread.n &&
+	    !ww_thread_range(f, f->target, INT64_MIN, INT64_MAX, &t.from_ts_ns, &t.to_ts_ns)) {
+		/* Another thread would be an answer to another question. */
+		ww_err_set(err, WW_ENOTHREAD, f->host.trace_path, WW_ERR_NO_OFFSET,
+			   "the recorded command (%s) had just begun when the trace ends",
+			   ww_facts_str(f, f->target_cmdline));
+		return ww_err_hint(err, "name another thread with --tid, --pid or --comm; `whywait threads --all` lists them");
+	}
 	running = running_times(f, q);
 	t.thread = asked ? find_asked(f, q, running) : find_workload(f, q, running);
 	free(running);
