@@ -171,7 +171,7 @@ static void symbols_set(struct whywait_bpf *skel)
 
 static bool wanted(const struct ww_recorder *rec, const char *name)
 {
-	if (!strncmp(name, "ww_find_", 8) || !strcmp(name, "ww_look_at_misses"))
+	if (!strncmp(name, "ww_find_", 8) || !strncmp(name, "ww_look_at_", 11))
 		return true;
 	if (!strncmp(name, "ww_sys_", 7))
 		return !rec->opts.light;
@@ -309,6 +309,7 @@ int ww_load_programs(struct ww_recorder *rec, const char *only, struct ww_err *e
 	bpf_program__set_autoattach(skel->progs.ww_find_stats, false);
 	bpf_program__set_autoattach(skel->progs.ww_find_mark, false);
 	bpf_program__set_autoattach(skel->progs.ww_look_at_misses, false);
+	bpf_program__set_autoattach(skel->progs.ww_look_at_tree, false);
 	r = whywait_bpf__load(skel);
 	if (!r)
 		r = next_set(skel);

@@ -46,22 +46,29 @@ static uint64_t misses_read(struct ww_recorder *rec)
 	return sum;
 }
 
+/* Fails for a CPU that is offline, which has nothing to look at. */
+static void run_on_each_cpu(struct ww_recorder *rec, const struct bpf_program *p)
+{
+	int fd = bpf_program__fd(p);
+
+	for (uint32_t i = 0; fd >= 0 && i < rec->rings.ncpu; i++) {
+		LIBBPF_OPTS(bpf_test_run_opts, o, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = i);
+
+		bpf_prog_test_run_opts(fd, &o);
+	}
+}
+
 /* When there are new ones, each CPU looks at its own; what no CPU finds is shown in CPU 0's packets. */
 static void misses_look(struct ww_recorder *rec)
 {
 	uint64_t sum = misses_read(rec), found = 0;
-	int fd = bpf_program__fd(rec->skel->progs.ww_look_at_misses);
 
 	if (sum == rec->misses_seen)
 		return;
 	rec->misses_seen = sum;
-	for (uint32_t i = 0; i < rec->rings.ncpu; i++) {
-		LIBBPF_OPTS(bpf_test_run_opts, o, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = i);
-
-		if (fd >= 0)
-			bpf_prog_test_run_opts(fd, &o); /* fails for a CPU that is offline */
+	run_on_each_cpu(rec, rec->skel->progs.ww_look_at_misses);
+	for (uint32_t i = 0; i < rec->rings.ncpu; i++)
 		found += __atomic_load_n(&rec->rings.ctl[i].missed, __ATOMIC_RELAXED);
-	}
 	rec->rings.extra_lost = sum > found ? sum - found : 0;
 }
 
@@ -161,6 +168,7 @@ int ww_recorder_target_add(struct ww_recorder *rec, int32_t pid, struct ww_err *
 	fclose(f);
 	if (bpf_map_update_elem(bpf_map__fd(rec->skel->maps.ww_targets), &tgid, &one, BPF_ANY))
 		return ww_err_errno(err, NULL, "cannot follow process %d", pid);
+	run_on_each_cpu(rec, rec->skel->progs.ww_look_at_tree);
 	return 0;
 }
 

@@ -36,6 +36,16 @@ static __always_inline struct ww_ring_ctl *ww_this_cpu(void)
 	return &ww_ctl[bpf_get_smp_processor_id() & (WW_MAX_CPUS - 1)];
 }
 
+/* Run by user space on each CPU when the tree has got a new member, which may be running. */
+SEC("raw_tp")
+int ww_look_at_tree(void *ctx)
+{
+	u32 tgid = bpf_get_current_pid_tgid() >> 32;
+
+	ww_this_cpu()->in_tree = tgid && ww_in_tree(tgid);
+	return 0;
+}
+
 /* The call of the current task from its saved registers. False: a kernel thread, which has none. */
 static __always_inline bool ww_current_call(struct task_struct *t, struct ww_call *c)
 {
