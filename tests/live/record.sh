@@ -140,9 +140,10 @@ sound tiny/t "on the full disk" lossy
 umount tiny
 
 /usr/bin/python3 - "$W" > out << 'PY'
-import os, pty, sys, time
+import os, pty, signal, sys, time
 pid, fd = pty.fork()
 if pid == 0:
+    signal.signal(signal.SIGINT, signal.SIG_DFL) # also where the tests run in a script's background
     os.execv(sys.argv[1], [sys.argv[1], 'record', '-q', '-o', 'ctrlc', '--', 'sh', '-c',
              'n=0; trap "n=\\$((n+1))" INT; echo ready; sleep 2; sleep 1; echo got $n; exit 9'])
 text = b''

@@ -149,7 +149,7 @@ def main():
        len(said['request']), p.stderr.splitlines())
     rc, text = hosts.split(net, pids, os.path.join(tmp, 'all'), os.path.join(tmp, 'split'), CLOCKS)
     ok(rc == 0, 'split into three traces', text.splitlines())
-    if not hosts.failed:
+    if not hosts.tap.failed:
         truth = json.load(open(os.path.join(tmp, 'split/truth.json')))
         traces = [os.path.join(tmp, 'split', h) for h in NAMES]
         info = subprocess.run([W, 'threads', '--json', '-q', '--top', '1', os.path.join(tmp, 'all')], stdout=subprocess.PIPE, text=True)
@@ -165,8 +165,7 @@ def main():
         print('# kept ' + tmp)
     else:
         shutil.rmtree(tmp, ignore_errors=True)
-    print('1..%d' % hosts.n)
-    return 1 if hosts.failed else 0
+    return hosts.tap.end()
 
 
 if __name__ == '__main__':
