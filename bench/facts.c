@@ -88,7 +88,8 @@ static int make(const char *file, uint32_t millions)
 	ww_facts_init(&f);
 	f.host.ncpus = CPUS;
 	for (uint32_t t = 0; t < THREADS; t++)
-		ww_thread_push(&f, &(struct ww_thread){.tid = (int32_t)t, .flags = t < CPUS ? WW_TF_IDLE : 0, .process = WW_NONE, .parent = WW_NONE});
+		ww_thread_push(&f, &(struct ww_thread){.tid = (int32_t)t, .flags = t < CPUS ? WW_TF_IDLE : 0, .process = WW_NONE, .parent = WW_NONE,
+						    .renamed = WW_NONE});
 	for (uint32_t i = 0; i < millions * 1000000u; i++) {
 		const uint32_t t = rnd(4) ? i / 64 % THREADS : 50; /* one has more than the others */
 
