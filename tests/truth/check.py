@@ -440,7 +440,7 @@ def fields(line):
 
 # Virtual machines are stopped by their host, and some hide switches: what then differs from the program's clocks and
 # the kernel's books is recorded again, with other draws. Time given to a wrong cause or thread never is.
-TRIES = 3
+TRIES = 5
 
 
 def main():
