@@ -40,7 +40,7 @@ static void explain(struct ww_model *m, struct ww_wakeup *w, struct ww_done d)
 		w->waker = f->work.thread[d.fact];
 }
 
-static void from_frame(struct ww_model *m, const struct ww_frame *fr, struct ww_wakeup *w)
+static void from_frame(struct ww_model *m, const struct ww_frame *fr, struct ww_wakeup *w, bool waking)
 {
 	w->name = fr->name;
 	w->vector = fr->vector;
@@ -57,7 +57,8 @@ static void from_frame(struct ww_model *m, const struct ww_frame *fr, struct ww_
 					       [WW_IK_TIMER] = WW_WK_TIMER, [WW_IK_NMI] = WW_WK_IRQ,
 					       [WW_IK_IPI] = WW_WK_IPI};
 	w->kind = kinds[fr->kind];
-	w->waker = fr->sender;
+	/* What is not woken here, but only put on the run queue here, may be another's than the interrupt is. */
+	w->waker = waking ? fr->sender : WW_NONE;
 }
 
 /* Do the two calls prove that the one woke the other? */
@@ -131,7 +132,7 @@ uint32_t ww_wakeup_make(struct ww_model *m, struct ww_thr *wakee, int64_t target
 			      .syscall = WW_NONE};
 
 	if (c->depth)
-		from_frame(m, &c->frame[c->depth - 1], &w);
+		from_frame(m, &c->frame[c->depth - 1], &w, waking);
 	else
 		from_thread(m, wakee, waking, &w);
 	return ww_wakeup_push(m->f, &w);
