@@ -156,6 +156,20 @@ static int make_functions(struct ww_sql *q)
 
 /* ---- opening ---- */
 
+int ww_sql_declare(sqlite3 *db, sqlite3_str *s, char **ret_err)
+{
+	sqlite3_str_appendall(s, ")");
+	char *sql = sqlite3_str_finish(s);
+	int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
+
+	sqlite3_free(sql);
+	if (rc)
+		*ret_err = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+	else
+		sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+	return rc;
+}
+
 /* Every struct of columns begins with its number of rows: number_rows reads it so. */
 #define WW_FACT(name, doc) _Static_assert(!offsetof(struct ww_##name##_cols, n), "n comes first");
 #define WW_COL(fact, type, col, sql, unit, doc)

@@ -340,19 +340,13 @@ static int analysis_connect(sqlite3 *db, void *aux, int nvals, const char *const
 	for (uint32_t i = 0; i < NARGS; i++)
 		sqlite3_str_appendf(s, ", %s %s HIDDEN", args[orders[r->a->one_thread][i]].name,
 				    args[orders[r->a->one_thread][i]].type);
-	sqlite3_str_appendall(s, ")");
-	char *sql = sqlite3_str_finish(s);
-	int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
-	sqlite3_free(sql);
-	if (rc) {
-		*err = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+	int rc = ww_sql_declare(db, s, err);
+	if (rc)
 		return rc;
-	}
 	struct analysis_vtab *v = sqlite3_malloc(sizeof(*v));
 	if (!v)
 		return SQLITE_NOMEM;
 	*v = (struct analysis_vtab){.q = r->q, .a = r->a};
-	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	*ret = &v->base;
 	return SQLITE_OK;
 }

@@ -278,19 +278,13 @@ static int fact_connect(sqlite3 *db, void *aux, int nvals, const char *const *va
 
 	for (uint32_t i = 0; i < t->ncols; i++)
 		sqlite3_str_appendf(s, "%s\"%w\" %s", i ? ", " : "CREATE TABLE x(", t->cols[i].name, type_of(&t->cols[i]));
-	sqlite3_str_appendall(s, ")");
-	char *sql = sqlite3_str_finish(s);
-	int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
-	sqlite3_free(sql);
-	if (rc) {
-		*err = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+	int rc = ww_sql_declare(db, s, err);
+	if (rc)
 		return rc;
-	}
 	struct fact_vtab *v = sqlite3_malloc(sizeof(*v));
 	if (!v)
 		return SQLITE_NOMEM;
 	*v = (struct fact_vtab){.t = t, .q = t->q};
-	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	*ret = &v->base;
 	return SQLITE_OK;
 }

@@ -140,6 +140,8 @@ uint32_t ww_sql_host_of(const struct ww_sql *q, uint32_t fact, int64_t id, uint3
 
 /* ---- sql_fact.c, sql_plan.c, sql_analysis.c ---- */
 
+/* Ends "CREATE TABLE x(..." and tells SQLite that the table is so, and harmless. SQLite's code; frees s. */
+int ww_sql_declare(sqlite3 *db, sqlite3_str *s, char **ret_err);
 int ww_sql_fact_register(struct ww_sql *q, const struct ww_sql_table *t);
 int ww_sql_analysis_register(struct ww_sql *q, const struct ww_analysis *a);
 /* An argument of an analysis: a hidden column. */
