@@ -1,6 +1,7 @@
 /* path_json.c - the critical path as JSON (docs/json.md) and as folded stacks for flame graphs. */
 #include "analysis/names.h"
 #include "base/jsonout.h"
+#include "view/host_json.h"
 #include "view/view.h"
 
 #define JSON_VERSION 1
@@ -41,18 +42,8 @@ static void put_hosts(struct out *o)
 		ww_json_obj(&o->j, NULL);
 		ww_json_str(&o->j, "host", f->host.name);
 		ww_json_str(&o->j, "trace", f->host.trace_path);
-		ww_json_obj(&o->j, "clock");
-		ww_json_str(&o->j, "name", f->host.clock_name);
-		ww_json_i64(&o->j, "offset_ns", f->host.epoch_known ? f->host.clock_offset_ns : 0);
-		ww_json_bool(&o->j, "epoch_known", f->host.epoch_known);
-		ww_json_str(&o->j, "accuracy", ww_accuracy_name(set->corrections[h].accuracy));
-		ww_json_end(&o->j);
-		ww_json_obj(&o->j, "loss");
-		ww_json_u64(&o->j, "lost_events", f->loss.lost_events);
-		ww_json_u64(&o->j, "bad_packets", f->loss.bad_packets);
-		ww_json_u64(&o->j, "out_of_order", f->loss.out_of_order);
-		ww_json_i64(&o->j, "gap_ns", f->loss.gap_ns);
-		ww_json_end(&o->j);
+		ww_json_clock(&o->j, f, ww_accuracy_name(set->corrections[h].accuracy));
+		ww_json_loss(&o->j, &f->loss);
 		ww_json_end(&o->j);
 	}
 	ww_json_end(&o->j);

@@ -3,6 +3,7 @@
 
 #include "analysis/names.h"
 #include "base/jsonout.h"
+#include "view/host_json.h"
 #include "view/view.h"
 
 #define JSON_VERSION 1
@@ -175,24 +176,13 @@ static void put_head(struct out *o, FILE *file, const struct ww_report *r, const
 	ww_json_i64(&o->j, "version", JSON_VERSION);
 	ww_json_str(&o->j, "trace", f->host.trace_path);
 	ww_json_str(&o->j, "host", f->host.name);
-	ww_json_obj(&o->j, "clock");
-	ww_json_str(&o->j, "name", f->host.clock_name);
-	ww_json_i64(&o->j, "offset_ns", o->offset_ns);
-	ww_json_bool(&o->j, "epoch_known", f->host.epoch_known);
-	ww_json_end(&o->j);
+	ww_json_clock(&o->j, f, NULL);
 	ww_json_str(&o->j, "target_why", r->target.why);
 }
 
 static int put_tail(struct out *o, const struct ww_report *r)
 {
-	const struct ww_loss *l = &r->facts->loss;
-
-	ww_json_obj(&o->j, "loss");
-	ww_json_u64(&o->j, "lost_events", l->lost_events);
-	ww_json_u64(&o->j, "bad_packets", l->bad_packets);
-	ww_json_u64(&o->j, "out_of_order", l->out_of_order);
-	ww_json_i64(&o->j, "gap_ns", l->gap_ns);
-	ww_json_end(&o->j);
+	ww_json_loss(&o->j, &r->facts->loss);
 	ww_json_end(&o->j);
 	return ww_json_finish(&o->j);
 }

@@ -4,6 +4,7 @@
  */
 #include "base/jsonout.h"
 #include "base/vec.h"
+#include "view/host_json.h"
 #include "view/sql_private.h"
 
 #define WIDTH_ROWS 500 /* rows that decide how wide a column is */
@@ -258,17 +259,8 @@ static void put_machines(struct ww_json *j, const struct ww_sql *q)
 		ww_json_i64(j, "machine_id", h);
 		ww_json_str(j, "trace", f->host.trace_path);
 		ww_json_str(j, "host", f->host.name);
-		ww_json_obj(j, "clock");
-		ww_json_str(j, "name", f->host.clock_name);
-		ww_json_i64(j, "offset_ns", ww_set_epoch_offset(f));
-		ww_json_bool(j, "epoch_known", f->host.epoch_known);
-		ww_json_end(j);
-		ww_json_obj(j, "loss");
-		ww_json_u64(j, "lost_events", f->loss.lost_events);
-		ww_json_u64(j, "bad_packets", f->loss.bad_packets);
-		ww_json_u64(j, "out_of_order", f->loss.out_of_order);
-		ww_json_i64(j, "gap_ns", f->loss.gap_ns);
-		ww_json_end(j);
+		ww_json_clock(j, f, NULL);
+		ww_json_loss(j, &f->loss);
 		ww_json_end(j);
 	}
 	ww_json_end(j);

@@ -1,6 +1,7 @@
 /* table.c - any result of rows as text or JSON, from its columns alone. */
 #include "base/jsonout.h"
 #include "base/units.h"
+#include "view/host_json.h"
 #include "view/text.h"
 
 static bool is_words(const struct ww_column *c)
@@ -127,11 +128,7 @@ int ww_table_json(FILE *out, const struct ww_table *tab)
 	ww_json_i64(&j, "version", 1);
 	ww_json_str(&j, "trace", f->host.trace_path);
 	ww_json_str(&j, "host", f->host.name);
-	ww_json_obj(&j, "clock");
-	ww_json_str(&j, "name", f->host.clock_name);
-	ww_json_i64(&j, "offset_ns", offset);
-	ww_json_bool(&j, "epoch_known", f->host.epoch_known);
-	ww_json_end(&j);
+	ww_json_clock(&j, f, NULL);
 	ww_json_arr(&j, "rows");
 	for (uint32_t r = 0; r < tab->nrows; r++) {
 		const union ww_cell *v = tab->cells + (size_t)r * a->ncolumns;
@@ -141,12 +138,7 @@ int ww_table_json(FILE *out, const struct ww_table *tab)
 		ww_json_end(&j);
 	}
 	ww_json_end(&j);
-	ww_json_obj(&j, "loss");
-	ww_json_u64(&j, "lost_events", f->loss.lost_events);
-	ww_json_u64(&j, "bad_packets", f->loss.bad_packets);
-	ww_json_u64(&j, "out_of_order", f->loss.out_of_order);
-	ww_json_i64(&j, "gap_ns", f->loss.gap_ns);
-	ww_json_end(&j);
+	ww_json_loss(&j, &f->loss);
 	ww_json_end(&j);
 	return ww_json_finish(&j);
 }

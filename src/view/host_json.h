@@ -1,0 +1,13 @@
+/* host_json.h - what every JSON answer says of a host's clock and losses, docs/json.md. */
+#ifndef WW_HOST_JSON_H
+#define WW_HOST_JSON_H
+
+#include "base/jsonout.h"
+#include "facts/facts.h"
+
+/* "clock": {...}; accuracy: of its correction in a set of hosts, NULL none is told. */
+void ww_json_clock(struct ww_json *j, const struct ww_facts *f, const char *accuracy);
+/* "loss": {...} */
+void ww_json_loss(struct ww_json *j, const struct ww_loss *loss);
+
+#endif
