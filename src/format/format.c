@@ -1,45 +1,10 @@
-/* format.c - finds the format of a path by its content and passes calls on to its reader. */
+/* format.c - opens the trace that a path holds and passes calls on to its reader. */
 #include "format/ahead.h"
+#include "format/find.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static bool has_magic(const uint8_t *p, size_t n, const char *magic, size_t len, size_t at)
-{
-	return n >= at + len && !memcmp(p + at, magic, len);
-}
-
-/* What to do with a path that no format knows. */
-static int unknown(const char *path, const struct stat *st, struct ww_err *err)
-{
-	uint8_t b[512] = {0};
-	ssize_t n = 0;
-	int fd = S_ISREG(st->st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-
-	if (fd >= 0) {
-		n = read(fd, b, sizeof(b));
-		close(fd);
-	}
-	size_t len = n > 0 ? (size_t)n : 0;
-	bool packed = has_magic(b, len, "\x1f\x8b", 2, 0) || has_magic(b, len, "\x28\xb5\x2f\xfd", 4, 0) ||
-		      has_magic(b, len, "\xfd" "7zXZ", 5, 0) || has_magic(b, len, "BZh", 3, 0) ||
-		      has_magic(b, len, "PK\3\4", 4, 0) || has_magic(b, len, "ustar", 5, 257);
-
-	(void)ww_err_set(err, WW_EFORMAT, path, WW_ERR_NO_OFFSET, "%s",
-			 S_ISDIR(st->st_mode) ? "no trace in this directory" : packed ? "an archive, not a trace" :
-			 S_ISREG(st->st_mode) && !st->st_size ? "the file is empty" : "not a trace in a format that is read");
-	if (packed)
-		(void)ww_err_hint(err, "unpack it (tar -xf) and name the directory that comes out");
-	else if (has_magic(b, len, "\xc1\x1f\xfc\xc1", 4, 0) || has_magic(b, len, "\xc1\xfc\x1f\xc1", 4, 0))
-		(void)ww_err_hint(err, "it is one stream of a CTF trace: name its directory, with the metadata file");
-	else if (S_ISDIR(st->st_mode))
-		(void)ww_err_hint(err, "name the directory of a CTF trace (it or one below it holds 'metadata'), a trace.dat or a perf.data");
-	else
-		(void)ww_err_hint(err, "a CTF directory, a trace.dat of trace-cmd or a perf.data of perf can be read");
-	return -WW_EFORMAT;
-}
 
 int ww_trace_open(const char *path, const struct ww_open_opts *opts, struct ww_trace **ret, struct ww_err *err)
 {
@@ -53,10 +18,12 @@ int ww_trace_open(const char *path, const struct ww_open_opts *opts, struct ww_t
 	}
 	if (access(path, R_OK) < 0)
 		return ww_err_errno(err, path, "cannot read");
-	for (size_t i = 0; ww_formats[i]; i++)
-		if (ww_formats[i]->probe(path))
-			return ww_formats[i]->open(path, opts, ret, err);
-	return unknown(path, &st, err);
+	struct ww_found found = {0};
+	int rc = ww_trace_find(path, &found, err);
+	if (!rc)
+		rc = found.fmt->open(found.path, opts, ret, err);
+	free(found.path);
+	return rc;
 }
 
 void ww_trace_close(struct ww_trace *t)

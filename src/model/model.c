@@ -331,13 +331,25 @@ static int no_switches(struct ww_model *m)
 			  "the trace has no sched_switch events, so nobody can say who waited");
 }
 
+/* Lengths in cycles that nobody can turn into ns would be wrong numbers. */
+static int check_clock(const struct ww_trace_info *info, struct ww_err *err)
+{
+	if (info->clock.freq_hz || !*info->clock.name)
+		return 0;
+	ww_err_set(err, WW_EUNSUPPORTED, info->path, WW_ERR_NO_OFFSET,
+		   "its clock (%s) does not count ns, and the trace does not say how long a cycle is", info->clock.name);
+	return ww_err_hint(err, "record with another clock (trace-cmd record -C mono); `whywait events` shows what is there");
+}
+
 int ww_model_run(struct ww_trace *trace, const struct ww_model_opts *opts, struct ww_facts *facts,
 		 struct ww_err *err)
 {
 	struct ww_model m = {.f = facts, .trace = trace, .err = err, .recorder = WW_NONE};
 	uint32_t ncls = ww_trace_info(trace)->nclasses;
-	int r = 0;
+	int r = check_clock(ww_trace_info(trace), err);
 
+	if (r)
+		return r;
 	ww_arena_init(&m.mem);
 	m.bound = ww_xcalloc((size_t)ncls + 1, sizeof(*m.bound));
 	m.by_tid = ww_xcalloc((size_t)WW_MAX_TID + 1, sizeof(*m.by_tid)); /* pages that are not used cost nothing */

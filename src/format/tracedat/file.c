@@ -12,7 +12,7 @@
 
 static const uint8_t magic[10] = {0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g'};
 
-static bool has_magic(const char *path)
+bool td_file_probe(const char *path)
 {
 	uint8_t buf[sizeof(magic)];
 	struct stat st;
@@ -24,22 +24,6 @@ static bool has_magic(const char *path)
 		   !memcmp(buf, magic, sizeof(magic));
 	close(fd);
 	return yes;
-}
-
-const char *td_file_path(const char *path, char *buf, size_t size)
-{
-	struct stat st;
-
-	if (stat(path, &st) || !S_ISDIR(st.st_mode))
-		return path;
-	int n = snprintf(buf, size, "%s/trace.dat", path);
-	return n > 0 && (size_t)n < size ? buf : path;
-}
-
-bool td_file_probe(const char *path)
-{
-	char buf[4096];
-	return has_magic(td_file_path(path, buf, sizeof(buf)));
 }
 
 void td_env(struct td_trace *t, const char *name, const char *value)

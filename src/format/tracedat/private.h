@@ -171,8 +171,6 @@ struct td_trace {
 int td_file_open(struct td_trace *t, const char *path, struct ww_err *err);
 void td_file_close(struct td_file *f);
 bool td_file_probe(const char *path);
-/* The path itself, or the trace.dat in it when it is a directory; buf holds PATH_MAX. */
-const char *td_file_path(const char *path, char *buf, size_t size);
 void td_env(struct td_trace *t, const char *name, const char *value);
 
 /* options.c */

@@ -4,7 +4,6 @@
  * time. The stream whose record was delivered last moves on at the next call only, so that values may
  * point into its page. See private.h for the other files.
  */
-#include <limits.h>
 #include <stdio.h>
 
 #include "format/tracedat/private.h"
@@ -132,7 +131,6 @@ static int td_open(const char *path, const struct ww_open_opts *opts, struct ww_
 		   struct ww_err *err)
 {
 	struct td_trace *t = ww_xcalloc(1, sizeof(*t));
-	char buf[PATH_MAX];
 	int rc;
 
 	t->pub.fmt = &ww_format_tracedat;
@@ -140,7 +138,7 @@ static int td_open(const char *path, const struct ww_open_opts *opts, struct ww_
 	ww_arena_init(&t->mem);
 	t->class_of = ww_xmalloc((UINT16_MAX + 1) * sizeof(*t->class_of));
 	memset(t->class_of, 0xff, (UINT16_MAX + 1) * sizeof(*t->class_of));
-	rc = td_file_open(t, ww_arena_strdup(&t->mem, td_file_path(path, buf, sizeof(buf))), err);
+	rc = td_file_open(t, ww_arena_strdup(&t->mem, path), err);
 	if (rc)
 		goto out;
 	td_classes_finish(t);
