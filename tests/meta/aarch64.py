@@ -41,7 +41,8 @@ def skeletons(out):
 
 
 def command(entry, out):
-    words, args = shlex.split(entry["command"])[1:], []
+    words, args = shlex.split(entry["command"]), []
+    words = words[2:] if os.path.basename(words[0]) == "ccache" else words[1:]
     while words:
         w = words.pop(0)
         if w in DROP_NEXT:
