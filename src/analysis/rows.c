@@ -162,7 +162,7 @@ int ww_query_need_cgroups(const struct ww_facts *f, struct ww_err *err)
 			return 0;
 	ww_err_set(err, WW_EUNSUPPORTED, f->host.trace_path, WW_ERR_NO_OFFSET,
 		   "the trace does not tell in which cgroups its threads were");
-	return ww_err_hint(err, "`whywait record` writes it (of cgroups version 2); other recorders have no event for it.");
+	return ww_err_hint(err, "`whywait record` writes it (of cgroups version 2); other recorders have no event for it");
 }
 
 union ww_cell *ww_table_init(struct ww_arena *mem, struct ww_table *ret, const struct ww_analysis *a,

@@ -295,7 +295,7 @@ static int run_time(struct ww_arena *mem, const struct ww_facts *f, const struct
 
 	if (n * (ncpus + 1ull) > MAX_SLICES) {
 		ww_err_set(err, WW_ELIMIT, NULL, WW_ERR_NO_OFFSET, "%" PRIu64 " slices of %u CPUs are too many", n, ncpus);
-		return ww_err_hint(err, "Ask for longer slices (--every) or a shorter range (--from, --to).");
+		return ww_err_hint(err, "ask for longer slices (--every) or a shorter range (--from, --to)");
 	}
 	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_usage_time, f, (uint32_t)n * (ncpus + 1));
 	for (uint64_t s = 0; s < n; s++) {

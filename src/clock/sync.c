@@ -404,7 +404,7 @@ static int find_reference(struct ww_sync *s, const char *name, uint32_t *ret, st
 			*ret = h;
 	if (name && *ret == WW_NONE) {
 		int rc = ww_err_set(err, WW_EUSAGE, NULL, WW_ERR_NO_OFFSET, "no trace and no host is called '%s'", name);
-		ww_err_hint(err, "The reference is one of the traces, by its path as written or its host's name.");
+		ww_err_hint(err, "the reference is one of the traces, by its path as written or its host's name");
 		return rc;
 	}
 	for (uint32_t h = 0; h < s->clk.n && !name; h++) {

@@ -12,7 +12,7 @@
 #include "record/privilege.h"
 
 enum {
-	OPT_OUTPUT, OPT_ALL, OPT_PID, OPT_DURATION, OPT_LIGHT, OPT_FLIGHT, OPT_STACKS, OPT_RING, OPT_AS_ROOT,
+	OPT_OUTPUT, OPT_ALL, OPT_PID, OPT_DURATION, OPT_MAX_SIZE, OPT_LIGHT, OPT_FLIGHT, OPT_STACKS, OPT_RING, OPT_AS_ROOT,
 	OPT_REPORT
 };
 
@@ -21,6 +21,7 @@ static const struct ww_opt_extra extra[] = {
 	[OPT_ALL] = {"system", 'a', NULL, "the whole system, system calls of every task too"},
 	[OPT_PID] = {"pid", 'p', "PID", "a process that runs already, and what it forks; may be repeated"},
 	[OPT_DURATION] = {"duration", 'd', "SECS", "stop after so many seconds (2, 1.5, 500ms)"},
+	[OPT_MAX_SIZE] = {"max-size", 0, "SIZE", "stop when the trace is as large (500M, 2G); CMD goes on"},
 	[OPT_LIGHT] = {"light", 0, NULL, "no system call tracepoints: an untraced system call costs nothing"},
 	[OPT_FLIGHT] = {"flight", 0, "SIZE", "keep the last SIZE bytes for each CPU in memory (64M); `whywait snapshot` saves them"},
 	[OPT_STACKS] = {"stacks", 's', NULL, "the stack at each point where a task blocks"},
@@ -63,6 +64,7 @@ static bool on_extra(void *ctx, int index, const char *arg)
 	case OPT_ALL: o->all = s->all_syscalls = true; return true;
 	case OPT_PID: return take_pids(o, arg);
 	case OPT_DURATION: return ww_dur_parse(arg, &o->run.dur_ns) && o->run.dur_ns > 0;
+	case OPT_MAX_SIZE: return ww_bytes_parse(arg, &o->run.max_bytes) && o->run.max_bytes > 0;
 	case OPT_LIGHT: s->light = true; return true;
 	case OPT_FLIGHT: return ww_bytes_parse(arg, &s->flight_bytes) && s->flight_bytes > 0;
 	case OPT_STACKS: s->stacks = true; return true;

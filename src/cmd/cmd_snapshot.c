@@ -20,7 +20,7 @@
 
 static int fail(const char *dir, const char *what, const char *hint)
 {
-	fprintf(stderr, "whywait snapshot: %s: %s. %s\n", dir, what, hint);
+	fprintf(stderr, "whywait snapshot: %s: %s%s%s\n", dir, what, *hint ? "; " : "", hint);
 	return WW_EXIT_FAILED;
 }
 
@@ -71,12 +71,12 @@ int cmd_snapshot(int argc, char **argv)
 	int fd;
 	pid_t pid = read_pid(dir, &fd);
 	if (pid <= 0)
-		return fail(dir, "no flight recorder writes here", "Start one with `whywait record --flight 64M -a -o DIR`");
+		return fail(dir, "no flight recorder writes here", "start one with `whywait record --flight 64M -a -o DIR`");
 	if (!is_alive(fd))
-		return fail(dir, "its flight recorder has ended", "What it saved are the directories snapshot-N in there");
+		return fail(dir, "its flight recorder has ended", "what it saved are the directories snapshot-N in there");
 	snprintf(path, sizeof(path), "%s/snapshot-%d", dir, next_number(dir));
 	if (kill(pid, SIGUSR1))
-		return fail(dir, strerror(errno), "Run it as the user who records, or with sudo");
+		return fail(dir, strerror(errno), "run it as the user who records, or with sudo");
 	for (int ms = 0; ms < WAIT_MS; ms += 20) {
 		struct stat st;
 		if (!stat(path, &st)) {
@@ -87,5 +87,5 @@ int cmd_snapshot(int argc, char **argv)
 			return fail(dir, "the flight recorder ended before it had saved", "");
 		nanosleep(&(struct timespec){.tv_nsec = 20 * 1000 * 1000}, NULL);
 	}
-	return fail(dir, "no answer for a minute", "The recorder's own messages say why");
+	return fail(dir, "no answer for a minute", "the recorder's own messages say why");
 }

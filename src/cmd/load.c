@@ -148,7 +148,7 @@ int ww_event_find(const char *path, const char *text, int64_t after_ts_ns, struc
 	if (rc < 0)
 		return rc;
 	ww_err_set(err, WW_EUSAGE, path, WW_ERR_NO_OFFSET, "'%s' is no time and no event has this text", text);
-	return ww_err_hint(err, "Write +1.5s, 13:02:59.5, seconds or ns since the epoch, or a text of an event.");
+	return ww_err_hint(err, "write +1.5s, 13:02:59.5, seconds or ns since the epoch, or a text of an event");
 }
 
 /* 13:02, 13:02:59 or 13:02:59.5, as `events` prints the time: of the day on which that is nearest to the trace's begin.

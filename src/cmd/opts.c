@@ -156,7 +156,7 @@ static void table_add(struct table *t, const char *name, char letter, const char
 }
 
 /* "whywait record", or "whywait" where no subcommand was written. */
-static const char *full_name(const struct ww_opts_spec *spec, char *buf, size_t size)
+static char *full_name(const struct ww_opts_spec *spec, char *buf, size_t size)
 {
 	snprintf(buf, size, "whywait%s%s", *spec->name ? " " : "", spec->name);
 	return buf;
@@ -238,26 +238,19 @@ static int parse_operands(struct ww_opts *o, int argc, char **argv, const struct
 	return -1;
 }
 
-int ww_opts_parse(struct ww_opts *o, int argc, char **argv, const struct ww_opts_spec *spec)
+/* -1: go on. */
+static int parse_options(struct ww_opts *o, int argc, char **argv, const struct ww_opts_spec *spec, const struct table *t)
 {
-	struct table t = {.shorts = ""};
-
-	for (int i = 0; spec->extra && spec->extra[i].name; i++)
-		table_add(&t, spec->extra[i].name, spec->extra[i].letter, spec->extra[i].arg, EXTRA_BASE + i);
-	for (size_t i = 0; i < WW_ARRAY_SIZE(common); i++)
-		if (!common[i].group || (common[i].group & spec->groups))
-			table_add(&t, common[i].name, common[i].letter, common[i].arg, COMMON_BASE + (int)i);
-	ww_opts_default(o);
 	optind = 0;
 	opterr = 1;
 	for (;;) {
-		int v = getopt_long(argc, argv, t.shorts, t.longs, NULL);
+		int v = getopt_long(argc, argv, t->shorts, t->longs, NULL);
 		if (v == -1)
-			break;
+			return -1;
 		if (v == '?')
 			return usage_error(spec, NULL, NULL);
 		if (v < 128)
-			v = t.of_letter[v];
+			v = t->of_letter[v];
 		if (v >= COMMON_BASE) {
 			const struct common *c = &common[v - COMMON_BASE];
 			if (!strcmp(c->name, "help")) {
@@ -270,5 +263,21 @@ int ww_opts_parse(struct ww_opts *o, int argc, char **argv, const struct ww_opts
 			return value_error(spec, spec->extra[v - EXTRA_BASE].name, optarg);
 		}
 	}
-	return parse_operands(o, argc, argv, spec);
+}
+
+int ww_opts_parse(struct ww_opts *o, int argc, char **argv, const struct ww_opts_spec *spec)
+{
+	struct table t = {.shorts = ""};
+	char name[64], *first = argv[0];
+
+	for (int i = 0; spec->extra && spec->extra[i].name; i++)
+		table_add(&t, spec->extra[i].name, spec->extra[i].letter, spec->extra[i].arg, EXTRA_BASE + i);
+	for (size_t i = 0; i < WW_ARRAY_SIZE(common); i++)
+		if (!common[i].group || (common[i].group & spec->groups))
+			table_add(&t, common[i].name, common[i].letter, common[i].arg, COMMON_BASE + (int)i);
+	ww_opts_default(o);
+	argv[0] = full_name(spec, name, sizeof(name)); /* getopt's own messages begin with it */
+	int rc = parse_options(o, argc, argv, spec, &t);
+	argv[0] = first;
+	return rc >= 0 ? rc : parse_operands(o, argc, argv, spec);
 }

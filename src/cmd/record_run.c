@@ -197,6 +197,23 @@ static void take_snapshot(struct ww_record_run *r, struct ww_session *s)
 	}
 }
 
+/* Disks are shared: a trace that must not grow further ends here, the command does not. */
+static bool is_full(struct ww_record_run *r, struct ww_session *s, struct progress *p)
+{
+	struct ww_recorder_stats st;
+	char bytes[32];
+
+	if (!r->max_bytes)
+		return false;
+	ww_session_stats(s, &st);
+	if (st.bytes < r->max_bytes)
+		return false;
+	progress_clear(p);
+	fprintf(stderr, "whywait: the trace has the size that --max-size allows (%s): recording stopped here%s\n",
+		ww_bytes_format(st.bytes, bytes, sizeof(bytes)), r->cmd ? ", the command goes on" : "");
+	return true;
+}
+
 static bool is_over(struct ww_record_run *r, struct ww_session *s, struct ww_launch *l, uint64_t begin_ts_ns)
 {
 	if (r->dur_ns >= 0 && ww_dump_now_ns() - begin_ts_ns >= (uint64_t)r->dur_ns)
@@ -225,6 +242,8 @@ static void loop(struct ww_record_run *r, struct ww_session *s, struct ww_launch
 			if (r->session.flight_bytes)
 				take_snapshot(r, s);
 		}
+		if (is_full(r, s, p))
+			return;
 		progress_show(p, s);
 	}
 }

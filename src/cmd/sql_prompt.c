@@ -36,7 +36,7 @@ void ww_sql_complain(const char *name, const char *text, const struct ww_err *er
 	for (int i = 0; i < at && i < len; i++)
 		column += ((unsigned char)line[i] & 0xc0) != 0x80;
 	fprintf(stderr, "whywait sql: %s, line %u, column %d: %s%s%s\n", name, number, column, err->message,
-		*err->hint ? ". " : "", err->hint);
+		*err->hint ? "; " : "", err->hint);
 	if (at <= 120) { /* longer, the mark would not stand below */
 		fprintf(stderr, "  %.*s\n  ", WW_MIN(len, 160), line);
 		for (int i = 0; i < at && i < len; i++)

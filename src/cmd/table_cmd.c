@@ -104,7 +104,7 @@ static int sort_rows(struct ww_arena *mem, struct ww_table *t, const char *name,
 			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", c ? ", " : "", a->columns[c].name);
 	}
 	ww_err_set(err, WW_EUSAGE, NULL, WW_ERR_NO_OFFSET, "no column '%s' to sort by", name);
-	return ww_err_hint(err, "The columns are %s.", names);
+	return ww_err_hint(err, "the columns are %s", names);
 }
 
 /* Nobody asked for others, and the trace names a command. */

@@ -51,6 +51,20 @@ for page in sorted(os.listdir(os.path.join(SRC, 'man'))):
         bad.append('%s: %s' % (page, p.stderr.decode(errors='replace').splitlines()[0]))
 check(bad, 'man reads every page without a warning')
 
+# "whywait: FILE: what is wrong; what to do": one sentence in pieces.
+bad = []
+for d, _, names in os.walk(os.path.join(SRC, 'src')):
+    for f in [os.path.join(d, f) for f in names if f.endswith('.c')]:
+        for m in re.finditer(r'\bww_err_(?:set|hint|errno)\(((?:[^;"]|"(?:[^"\\]|\\.)*")*);', read(f)):
+            for piece in re.findall(r'"((?:[^"\\]|\\.)*)"', m.group(1)):
+                if re.search(r'[;:] [A-Z][a-z]+ [a-z]|[^.]\.$', piece) or re.match(r'[A-Z][a-z]+ [a-z]', piece):
+                    bad.append('%s: %s' % (os.path.relpath(f, SRC), piece))
+check(bad, 'no part of an error message begins like a sentence or ends like one')
+for args in (['--frob'], ['report', '--frob'], ['report', '--tid'], ['report', 'a', 'b'], ['syscalls', '-n', 'x'], ['snapshot', '/dev'], ['report', '/dev/null']):
+    rc, text = run(*args)
+    check([] if rc in (1, 2) and text.startswith('whywait') else ['%d %s' % (rc, text)],
+          '%s: the message begins with the program: %s' % (' '.join(args), text.split('\n')[0]))
+
 rc, text = run('--help')
 check(['%s' % f for f in commands if not re.search(r'^\s*%s\b' % f, text, re.M)] if rc == 0 else ['--help exits %d' % rc],
       'whywait --help names every command')
