@@ -205,8 +205,8 @@ static void cover_work(struct cover *c, uint32_t work, uint32_t waker, uint32_t 
 		else if (w.trigger_kind == WW_WK_PACKET)
 			cover_thing(c, w.queued_ts_ns, packet_cause(f, w.trigger), "packet", "network");
 		cover_unknown(c, w.queued_ts_ns, "before the work was queued");
-		cover_thing(c, w.start_ts_ns, WW_CA_WORK,
-			    ww_arena_printf(c->mem, "%s%squeued", name, *name ? " " : ""), "queued work");
+		name = *name ? ww_arena_printf(c->mem, "%s, queued and not yet begun", name) : "queued work, not yet begun";
+		cover_thing(c, w.start_ts_ns, WW_CA_WORK, name, name);
 		waker = w.thread;
 	}
 	cover_thread(c, waker, c->end);

@@ -136,6 +136,8 @@ static const char *blocked_text(struct findings *s, const struct ww_breakdown_ro
 		return ww_arena_printf(s->mem, "%s it was idle: %s%s that nothing ended.", sh, waits, in);
 	case WW_CA_UNKNOWN:
 	case WW_CA_NONE:
+		if (strstr(r->detail, WW_NAME_OPEN))
+			return ww_arena_printf(s->mem, "%s it was blocked%s: %s.", sh, in, r->detail);
 		return ww_arena_printf(s->mem, "%s it was blocked%s and the trace does not show on what%s%s.", sh, in,
 				       *r->detail ? ": " : "", r->detail);
 	default:

@@ -61,6 +61,13 @@ int32_t ww_name_tid(const struct ww_facts *f, uint32_t thread)
 	return thread < f->thread.n ? f->thread.tid[thread] : -1;
 }
 
+const char *ww_name_comm_told(const struct ww_facts *f, uint32_t thread, int64_t ts_ns)
+{
+	if (thread < f->thread.n && f->thread.flags[thread] & WW_TF_RECORDER)
+		return "the recorder";
+	return ww_name_comm_at(f, thread, ts_ns);
+}
+
 const char *ww_name_thread(struct ww_arena *mem, const struct ww_facts *f, uint32_t thread)
 {
 	return ww_name_thread_at(mem, f, thread, INT64_MAX);
@@ -72,7 +79,7 @@ const char *ww_name_thread_at(struct ww_arena *mem, const struct ww_facts *f, ui
 		return "";
 	if (f->thread.flags[thread] & WW_TF_IDLE)
 		return "idle CPU";
-	const char *comm = ww_name_comm_at(f, thread, ts_ns);
+	const char *comm = ww_name_comm_told(f, thread, ts_ns);
 	return ww_arena_printf(mem, "%s (%d)", *comm ? comm : "?", f->thread.tid[thread]);
 }
 
@@ -384,6 +391,12 @@ static bool woken_by_an_end(const struct ww_facts *f, const struct ww_state *s)
 	return call && (!strcmp(call, "exit") || !strcmp(call, "exit_group"));
 }
 
+/* What the trace cannot tell: how the wait ended, for it had not when the recording did. */
+static bool is_open(const struct ww_facts *f, const struct ww_state *s)
+{
+	return s->wakeup >= f->wakeup.n && s->start_ts_ns + s->dur_ns >= f->end_ts_ns;
+}
+
 static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
 				uint32_t peer, bool exact)
 {
@@ -416,6 +429,8 @@ static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, 
 	case WW_CA_NONE:
 	case WW_CA_WORK:
 		words = join(mem, ww_name_file(f, s->file), " ", words);
+		if (s->cause != WW_CA_WORK && is_open(f, s))
+			return join(mem, words, ", ", WW_NAME_OPEN);
 		return and_who(mem, words, "woken by", name_at_end(mem, f, s, peer));
 	default:
 		return from_peer(mem, f, s, join(mem, ww_name_file(f, s->file), " ", words), peer);

@@ -13,6 +13,8 @@ const char *ww_name_comm(const struct ww_facts *f, uint32_t thread);
 /* The name that it had then (it may exec, or take another one); the first is the id of the string. */
 uint32_t ww_name_comm_id(const struct ww_facts *f, uint32_t thread, int64_t ts_ns);
 const char *ww_name_comm_at(const struct ww_facts *f, uint32_t thread, int64_t ts_ns);
+/* The same for a person: "the recorder" for the one that wrote the trace. What it takes is the cost of recording. */
+const char *ww_name_comm_told(const struct ww_facts *f, uint32_t thread, int64_t ts_ns);
 const char *ww_name_thread_at(struct ww_arena *mem, const struct ww_facts *f, uint32_t thread, int64_t ts_ns);
 /* The names that it had in the range, in their order, at most so many of the last ones. Memory in `mem`. */
 #define WW_COMMS_MAX 12
@@ -35,6 +37,8 @@ const char *ww_name_packet(struct ww_arena *mem, const struct ww_facts *f, uint3
 /* What a state row is about, without its state and cause. `exact` adds what differs between waits of
  * the same kind (offset of the fault, sector); without it equal kinds of waits have equal words. */
 const char *ww_name_state(struct ww_arena *mem, const struct ww_facts *f, uint32_t state, bool exact);
+/* Stands in those words of a wait that lasted until the trace's end, so that nobody knows what would have ended it. */
+#define WW_NAME_OPEN "not over when the recording ended"
 /* The cause of a state row: of a blocked one never none. */
 enum ww_cause ww_state_cause(const struct ww_facts *f, uint32_t state);
 /* The CPU that a preempted or queued thread waited for: the one it then ran on; -1 unknown. */

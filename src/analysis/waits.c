@@ -81,7 +81,7 @@ static const char *leaf_detail(struct blame *b, const struct ww_link *l)
 	if (l->state == WW_ST_PREEMPTED || l->state == WW_ST_RUNQUEUE) { /* by name: the tids would be many */
 		uint32_t by = ww_ready_behind(b->f, l->row);
 		int64_t ts = ww_state_named_at(b->f, l->row);
-		const char *comm = ww_name_comm_at(b->f, by, ts);
+		const char *comm = ww_name_comm_told(b->f, by, ts);
 		if (by < b->f->thread.n && (b->f->thread.flags[by] & WW_TF_IDLE))
 			return ww_name_ready(b->mem, b->f, l->state, by, ts);
 		return *comm ? ww_arena_printf(b->mem, "%s %s", l->state == WW_ST_PREEMPTED ? "by" : "behind", comm) : "";

@@ -153,7 +153,8 @@ static void put_wait(struct ww_text *t, const struct ww_link *l, unsigned indent
 		fprintf(t->out, "--- Woken up %s\n", ww_text_fit(t, woken, room(t, indent + 14)));
 	else
 		fprintf(t->out, "--- %s\n", l->row != WW_NONE && t->f->state.wakeup[l->row] != WW_NONE ?
-			"Woken up; the trace does not show by whom" : "No wakeup seen");
+			"Woken up; the trace does not show by whom" :
+			strstr(l->detail, WW_NAME_OPEN) ? "Not over" : "No wakeup seen");
 }
 
 /* A chain of one link which only repeats how the wait ended: the line "Woken up" says it. */
@@ -218,7 +219,7 @@ static bool same_steps(const struct ww_link *a, const struct ww_link *b)
 	if (a->thread != b->thread || runs(a) != runs(b))
 		return false;
 	return runs(a) || (a->state == b->state && a->cause == b->cause &&
-			   !strcmp(a->syscall ? a->syscall : "", b->syscall ? b->syscall : ""));
+			   (a->state != WW_ST_BLOCKED || !strcmp(a->syscall ? a->syscall : "", b->syscall ? b->syscall : "")));
 }
 
 static int most_steps_first(const void *a, const void *b)
@@ -350,7 +351,8 @@ static void put_chain(struct ww_text *t, const struct ww_link *wait, unsigned in
 void ww_text_wait(struct ww_text *t, const struct ww_link *wait, unsigned indent, int64_t least_ns)
 {
 	/* Whatever is short in the whole, of this wait its tenths are to be seen. */
-	least_ns = WW_MIN(WW_MAX(least_ns, wait->dur_ns * (int64_t)t->o->permille / 1000), wait->dur_ns / 10);
+	least_ns = WW_MIN(WW_MAX(least_ns, wait->dur_ns * (int64_t)t->o->permille / 1000),
+			  wait->dur_ns * (int64_t)WW_MAX(t->o->permille, 100u) / 1000);
 	t->least_ns = t->o->verbose ? 0 : least_ns;
 	put_wait(t, wait, indent, 0);
 }

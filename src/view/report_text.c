@@ -273,6 +273,37 @@ static uint32_t kinds_make(struct ww_text *t, const struct ww_link *const *list,
 	return nkinds;
 }
 
+/* The lines of a wait; what is short of it is left out until they are few enough. They are the caller's. */
+static char *wait_lines(struct ww_text *t, const struct ww_link *wait, int64_t least_ns, uint32_t most)
+{
+	static const uint32_t permille[] = {100, 150, 200, 300, 400};
+	const struct ww_text_opts *all = t->o;
+	struct ww_text_opts o = *all;
+	FILE *out = t->out;
+	char *text = NULL;
+
+	t->o = &o;
+	for (size_t i = 0;; i++) {
+		size_t size, lines = 0;
+		free(text);
+		t->out = open_memstream(&text, &size);
+		WW_ASSERT(t->out);
+		ww_text_wait(t, wait, 2, least_ns);
+		fclose(t->out);
+		for (const char *p = text; (p = strchr(p, '\n')); p++)
+			lines++;
+		if (lines <= most || i == WW_ARRAY_SIZE(permille))
+			break;
+		o.permille = permille[i];
+	}
+	t->o = all;
+	t->out = out;
+	return text;
+}
+
+#define FIRST_LINES 20u /* of the kind that took most; the others get */
+#define OTHER_LINES 10u
+
 /* Of each kind of wait the longest one, the kinds that took most first. */
 static void put_kinds(struct ww_text *t, const struct ww_thread_report *r, const struct ww_link *const *list, uint32_t n)
 {
@@ -284,7 +315,9 @@ static void put_kinds(struct ww_text *t, const struct ww_thread_report *r, const
 			break; /* what takes no percent is in the table; here it would be noise */
 		if (!shown++)
 			put_title(t, "The longest wait of each kind, and what was done meanwhile by whom it waited for");
-		ww_text_wait(t, kinds[k].longest, 2, r->wall_ns / 100);
+		char *lines = wait_lines(t, kinds[k].longest, r->wall_ns / 100, shown == 1 ? FIRST_LINES : OTHER_LINES);
+		fputs(lines, t->out);
+		free(lines);
 		if (kinds[k].n > 1)
 			fprintf(t->out, "  %s    and %u more like it, together %s%s\n", ww_paint_on(t, WW_P_DIM), kinds[k].n - 1,
 				ww_text_dur(t, kinds[k].ns - kinds[k].longest->dur_ns), ww_paint_off(t, WW_P_DIM));
