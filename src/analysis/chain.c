@@ -189,27 +189,55 @@ static void cover_packet(struct cover *c, uint32_t p, uint32_t sender, const cha
 	cover_thing(c, c->end, packet_cause(f, p), *name ? name : "network", "network");
 }
 
-static void cover_work(struct cover *c, uint32_t work, uint32_t waker, uint32_t waiter)
+/* Until a work item was queued: who or what led to that. */
+static void cover_before_queued(struct cover *c, const struct ww_work *w, uint32_t waiter)
 {
 	const struct ww_facts *f = c->f;
 
-	if (work < f->work.n) {
-		const struct ww_work w = ww_work_get(f, work);
-		const char *name = ww_facts_str(f, w.name);
+	if (w->trigger_kind == WW_WK_WORK)
+		cover_thing(c, w->queued_ts_ns, WW_CA_WORK, "earlier work", "earlier work"); /* too long a chain */
+	cover_thread(c, w->queued_by, w->queued_ts_ns);
+	if (w->trigger_kind == WW_WK_BLOCK)
+		cover_block(c, w->trigger, waiter, w->queued_ts_ns);
+	else if (w->trigger_kind == WW_WK_TIMER)
+		cover_thing(c, w->queued_ts_ns, WW_CA_TIMER, "timer", "timer");
+	else if (w->trigger_kind == WW_WK_PACKET)
+		cover_thing(c, w->queued_ts_ns, packet_cause(f, w->trigger), "packet", "network");
+	cover_unknown(c, w->queued_ts_ns, "before the work was queued");
+}
 
-		cover_thread(c, w.queued_by, w.queued_ts_ns);
-		if (w.trigger_kind == WW_WK_BLOCK)
-			cover_block(c, w.trigger, waiter, w.queued_ts_ns);
-		else if (w.trigger_kind == WW_WK_TIMER)
-			cover_thing(c, w.queued_ts_ns, WW_CA_TIMER, "timer", "timer");
-		else if (w.trigger_kind == WW_WK_PACKET)
-			cover_thing(c, w.queued_ts_ns, packet_cause(f, w.trigger), "packet", "network");
-		cover_unknown(c, w.queued_ts_ns, "before the work was queued");
-		name = *name ? ww_arena_printf(c->mem, "%s, queued and not yet begun", name) : "queued work, not yet begun";
-		cover_thing(c, w.start_ts_ns, WW_CA_WORK, name, name);
-		waker = w.thread;
+/* Until `to`: the work item, in its queue and then on its worker. */
+static void cover_item(struct cover *c, const struct ww_work *w, int64_t to)
+{
+	const char *name = ww_facts_str(c->f, w->name);
+
+	name = *name ? ww_arena_printf(c->mem, "%s, queued and not yet begun", name) : "queued work, not yet begun";
+	cover_thing(c, WW_MIN(w->start_ts_ns, to), WW_CA_WORK, name, name);
+	cover_thread(c, w->thread, to);
+}
+
+/* Work that was queued by work, that by work ...: the outermost first. What its worker did before it began to execute
+ * the item was for others. */
+static void cover_work(struct cover *c, uint32_t work, uint32_t waker, uint32_t waiter)
+{
+	const struct ww_facts *f = c->f;
+	struct ww_work items[16];
+	uint32_t n = 0;
+
+	while (work < f->work.n && n < WW_ARRAY_SIZE(items)) {
+		items[n] = ww_work_get(f, work);
+		const struct ww_work *w = &items[n++];
+		if (w->trigger_kind != WW_WK_WORK || w->queued_ts_ns <= c->at)
+			break;
+		work = w->trigger < work ? w->trigger : WW_NONE;
 	}
-	cover_thread(c, waker, c->end);
+	if (!n) {
+		cover_thread(c, waker, c->end);
+		return;
+	}
+	cover_before_queued(c, &items[n - 1], waiter);
+	while (n--)
+		cover_item(c, &items[n], n ? WW_MIN(items[n - 1].queued_ts_ns, c->end) : c->end);
 }
 
 static void cover_wait(struct cover *c, uint32_t waiter)

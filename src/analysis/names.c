@@ -161,9 +161,15 @@ uint32_t ww_wait_block(const struct ww_facts *f, uint32_t wakeup)
 	fact = f->wakeup.fact[wakeup];
 	if (f->wakeup.kind[wakeup] == WW_WK_BLOCK)
 		io = fact;
-	else if (f->wakeup.kind[wakeup] == WW_WK_WORK && fact < f->work.n &&
-		 f->work.trigger_kind[fact] == WW_WK_BLOCK)
-		io = f->work.trigger[fact];
+	else if (f->wakeup.kind[wakeup] == WW_WK_WORK)
+		for (int step = 0; step < 4 && fact < f->work.n; step++) {
+			uint8_t kind = f->work.trigger_kind[fact];
+
+			fact = f->work.trigger[fact];
+			io = kind == WW_WK_BLOCK ? fact : WW_NONE;
+			if (kind != WW_WK_WORK)
+				break;
+		}
 	return io < f->block_io.n ? io : WW_NONE;
 }
 

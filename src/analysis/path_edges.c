@@ -101,7 +101,16 @@ void ww_walk_enter_work(struct ww_walk *w)
 
 	if (work == WW_NONE)
 		return;
+	/* Queued by this worker itself while it was executing other work: that is what it came to be here for. */
 	uint32_t by = f->work.queued_by[work];
+	for (int steps = 0; by == w->thread && steps < WW_WALK_STUCK; steps++) {
+		uint32_t outer = f->work.trigger[work];
+
+		if (f->work.trigger_kind[work] != WW_WK_WORK || outer >= work)
+			return;
+		work = outer;
+		by = f->work.queued_by[work];
+	}
 	if (f->work.queued_ts_ns[work] < 0 || by == w->thread)
 		return;
 	int64_t queued = ww_walk_time(w, w->host, f->work.queued_ts_ns[work]);

@@ -66,13 +66,24 @@ static enum ww_cause packet_cause(const struct look *l)
 	return proto == 6 ? WW_CA_TCP : proto == 17 ? WW_CA_UDP : WW_CA_UNKNOWN;
 }
 
+/* Was the work, or the work that queued it (and so on, a few steps), queued because a block request was done? */
+static bool work_after_disk(const struct ww_facts *f, uint32_t work)
+{
+	for (int step = 0; step < 4 && work < f->work.n; step++) {
+		if (f->work.trigger_kind[work] != WW_WK_WORK)
+			return f->work.trigger_kind[work] == WW_WK_BLOCK;
+		work = f->work.trigger[work];
+	}
+	return false;
+}
+
 /* A helper (jbd2, kworker) woke it: if the helper itself came from the disk meanwhile, it was the
  * disk. */
 static bool helper_came_from_disk(const struct look *l)
 {
 	const struct ww_state_cols *s = &l->m->f->state;
 
-	if (l->kind == WW_WK_WORK && l->fact < l->m->f->work.n && l->m->f->work.trigger_kind[l->fact] == WW_WK_BLOCK)
+	if (l->kind == WW_WK_WORK && work_after_disk(l->m->f, l->fact))
 		return true;
 	if (l->returned || !by_thread(l) || l->waker == WW_NONE)
 		return false; /* by the time of the return the helper does something else */
@@ -261,12 +272,19 @@ static void rule_other(const struct look *l, struct verdict *v)
 	}
 }
 
+/* Of restart_syscall, where what it goes on with is not known: something with a timeout. */
+static void rule_restart(const struct look *l, struct verdict *v)
+{
+	if (l->kind == WW_WK_TIMER)
+		v->cause = WW_CA_TIMER;
+}
+
 static void (*const rules[])(const struct look *, struct verdict *) = {
 	[WW_W_OTHER] = rule_other, [WW_W_SLEEP] = rule_sleep, [WW_W_FUTEX] = rule_futex,
 	[WW_W_FD] = rule_fd, [WW_W_POLL] = rule_poll, [WW_W_CHILD] = rule_child,
 	[WW_W_VFORK] = rule_vfork, [WW_W_SIGNAL] = rule_signal, [WW_W_SYNC] = rule_sync,
 	[WW_W_FLOCK] = rule_flock, [WW_W_FCNTL] = rule_fcntl, [WW_W_IPC] = rule_ipc,
-	[WW_W_URING] = rule_uring,
+	[WW_W_URING] = rule_uring, [WW_W_RESTART] = rule_restart,
 };
 
 /* An idle worker sleeps in state I until something is queued, whoever queues it. */
@@ -292,6 +310,22 @@ static uint32_t disk_file(const struct look *l)
 		return l->t->sc_file;
 	return l->kind == WW_WK_BLOCK && l->fact < l->m->f->block_io.n ? l->m->f->block_io.file[l->fact]
 									: WW_NONE;
+}
+
+/* A timeout ended the wait, and before it got a CPU to return from it the event came as well: the return tells of the
+ * event, but it was not waited for any longer. (A socket's own timers may end a wait for it.) */
+static bool event_after_timeout(const struct look *l, enum ww_cause c)
+{
+	const struct ww_timer_cols *t = &l->m->f->timer;
+
+	if (l->kind != WW_WK_TIMER)
+		return false;
+	if (c == WW_CA_PIPE || c == WW_CA_UNIX || c == WW_CA_EVENTFD || c == WW_CA_FUTEX || c == WW_CA_TTY)
+		return true;
+	if ((c != WW_CA_TCP && c != WW_CA_UDP) || l->fact >= t->n)
+		return false;
+	const char *name = ww_facts_str(l->m->f, t->name[l->fact]);
+	return !strcmp(name, "hrtimer_wakeup") || !strcmp(name, "process_timeout");
 }
 
 static struct verdict decide(const struct look *l)
@@ -320,6 +354,8 @@ static struct verdict decide(const struct look *l)
 			v.other = by_thread(l) ? l->waker : WW_NONE;
 		} else {
 			rules[l->t->sc->wait](l, &v);
+			if (event_after_timeout(l, v.cause))
+				v = (struct verdict){WW_CA_TIMER, WW_NONE, f->state.file[l->row]};
 		}
 		if (v.cause == WW_CA_DISK)
 			v.file = disk_file(l);

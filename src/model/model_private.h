@@ -112,6 +112,9 @@ struct ww_thr {
 	int64_t sc_arg[3];
 	uint32_t sc_str;
 	int32_t sc_fd;
+	/* the call that was interrupted last and goes on as restart_syscall; NULL none */
+	const struct ww_sysinfo *restart;
+	int64_t restart_arg[3];
 	uint32_t fault_row; /* page fault it is in (or the last one that may still go on) */
 	uint64_t lock;      /* contended kernel lock it is in, 0 none */
 	/* the last wait of this call: its cause may be settled only by the call's return */

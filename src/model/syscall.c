@@ -21,11 +21,33 @@ void ww_syscall_forget(struct ww_thr *t)
 	t->lock = 0;
 }
 
+/* After a stop, a signal without a handler, or a tracer the kernel goes on with a wait that has a timeout in
+ * restart_syscall, which has no arguments: it waits for what the interrupted call waited for.
+ * source kernel/signal.c:handle_signal, include/linux/restart_block.h */
+static const struct ww_sysinfo *gone_on_with(struct ww_thr *t, const struct ww_sysinfo *sc)
+{
+	const struct ww_sysinfo *before = t->restart;
+
+	t->restart = NULL;
+	if (sc->wait != WW_W_RESTART || !before)
+		return sc;
+	memcpy(t->sc_arg, t->restart_arg, sizeof(t->sc_arg));
+	return before;
+}
+
+static void may_be_restarted(struct ww_thr *t, int64_t ret)
+{
+	enum { ERESTART_RESTARTBLOCK = 516 };
+
+	t->restart = ret == -ERESTART_RESTARTBLOCK ? t->sc : NULL;
+	memcpy(t->restart_arg, t->sc_arg, sizeof(t->restart_arg));
+}
+
 /* t->sc_arg, sc_fd, sc_str are already those of the new call. */
 void ww_syscall_enter(struct ww_model *m, struct ww_thr *t, const struct ww_sysinfo *sc, uint32_t name,
 		      int32_t nr)
 {
-	t->sc = sc;
+	t->sc = gone_on_with(t, sc);
 	t->sc_fd = real_fd(t, t->sc_fd);
 	t->sc_file = t->sc_fd >= 0 ? ww_fd_file(m, t, t->sc_fd) : WW_NONE;
 	struct ww_syscall r = {.thread = t->index, .start_ts_ns = m->now, .dur_ns = -1, .number = nr,
@@ -89,6 +111,7 @@ void ww_syscall_exit(struct ww_model *m, struct ww_thr *t, const struct ww_sysin
 	ww_fd_after_call(m, t, ev, ret);
 	if (t->sc->effect == WW_FX_PRCTL && t->sc_arg[0] == PR_SET_NAME && !ret)
 		t->named_ts_ns = m->now;
+	may_be_restarted(t, ret);
 	ww_syscall_forget(t);
 	t->full_syscalls = m->all_syscalls;
 	t->mode = m->all_syscalls ? WW_MODE_USER : WW_MODE_UNKNOWN;

@@ -10,6 +10,7 @@ static const struct ww_sysinfo table[] = {
 	{"nanosleep", WW_W_SLEEP, 0, 0, -1, NULL},
 	{"clock_nanosleep", WW_W_SLEEP, 0, 0, -1, NULL},
 	{"clock_nanosleep_time64", WW_W_SLEEP, 0, 0, -1, NULL},
+	{"restart_syscall", WW_W_RESTART, 0, 0, -1, NULL},
 	{"futex", WW_W_FUTEX, 0, 0, -1, "- uaddr op val"},
 	{"futex_time64", WW_W_FUTEX, 0, 0, -1, "- uaddr op val"},
 	{"futex_wait", WW_W_FUTEX, 0, 0, -1, "- uaddr val"},

@@ -7,7 +7,7 @@
 /* What a wait inside the call waits for; cause.c decides by it. */
 enum ww_wait_class {
 	WW_W_OTHER, WW_W_SLEEP, WW_W_FUTEX, WW_W_FD, WW_W_POLL, WW_W_CHILD, WW_W_VFORK, WW_W_SIGNAL,
-	WW_W_SYNC, WW_W_FLOCK, WW_W_FCNTL, WW_W_IPC, WW_W_URING
+	WW_W_SYNC, WW_W_FLOCK, WW_W_FCNTL, WW_W_IPC, WW_W_URING, WW_W_RESTART
 };
 
 /* What the call does to the table of descriptors (or of mappings); fd.c does it. */

@@ -33,6 +33,8 @@ RUN_STATES = ('running-user', 'running-kernel', 'interrupted')
 BILLED_NS = 60000        # the most of one switch to a thread that nobody preempts for it (Raw.billed)
 DELAY_STATES = ('preempted', 'runqueue', 'throttled')
 
+# What no timer ever gives.
+THREADS_ONLY = ('futex', 'pipe', 'unix', 'eventfd', 'child', 'filelock', 'ipc', 'tty')
 # Threads whose switches may be hidden.
 HIDDEN = {int(t) for t in os.listdir('/proc/1/task')} if os.path.isdir('/proc/1/task') else set()
 
@@ -121,6 +123,8 @@ class Scenario:
             if w['waker']:
                 good = good and by.get('tid') == w['waker']
             elif by.get('kind') == 'timer' and by.get('tid') not in (None, w['tid']):
+                good = False
+            if by.get('kind') == 'timer' and r['cause'] in THREADS_ONLY:
                 good = False
             if w['waker'] and r['cause'] in causes and by.get('tid') is None:
                 unknown += ns       # the right cause, and no thread named

@@ -4,6 +4,7 @@
  */
 #include "../tap.h"
 
+#include "analysis/chain.h"
 #include "path_scene.h"
 
 /* The reader, the writer and the disk of scene.h. */
@@ -349,6 +350,52 @@ static void work_of_an_interrupt(void)
 	play_release(&p);
 }
 
+/* The links of the thread's first wait, in one line. */
+static const char *chain_of(struct play *p, uint32_t t)
+{
+	struct ww_chain_opts opts = {.max_depth = 10, .budget = 1000};
+	uint32_t row = p->f.state_first[t];
+	const char *s = "";
+	struct ww_link l;
+
+	while (p->f.state.state[row] != WW_ST_BLOCKED)
+		row++;
+	ww_chain_expand(&p->mem, &p->f, &opts, row, 0, 1000, &l);
+	for (uint32_t i = 0; i < l.nchain; i++) {
+		const struct ww_link *c = &l.chain[i];
+
+		s = ww_arena_printf(&p->mem, "%s%s%s %s %d..%d", s, i ? ", " : "",
+				    c->thread == WW_NONE ? c->brief : ww_facts_str(&p->f, p->f.thread.comm[c->thread]),
+				    ww_state_name(c->state), (int)c->start_ts_ns, (int)(c->start_ts_ns + c->dur_ns));
+	}
+	return s;
+}
+
+/* The echo at a terminal: b's work runs on k and there queues more, which runs on k as well; what k did before, and what
+ * it waited for then, was another's. */
+static void work_queued_by_work(void)
+{
+	struct play p;
+
+	play_begin(&p);
+	uint32_t a = actor(&p, "a", 0, 70), b = actor(&p, "b", 0, 70), c = actor(&p, "c", 0, 70), k = actor(&p, "k", 0, 70);
+	work(&p, "others", c, 20, k, 22, 28);
+	uint32_t first = work(&p, "first", b, 40, k, 42, 46), second = work(&p, "second", k, 45, k, 47, 56);
+	p.f.work.trigger_kind[second] = WW_WK_WORK;
+	p.f.work.trigger[second] = first;
+	runs(&p, a, 10), waits(&p, a, 55, WW_CA_TTY, WW_WK_WORK, k, second), runs(&p, a, 70);
+	runs(&p, b, 5), waits(&p, b, 38, WW_CA_TIMER, WW_WK_TIMER, WW_NONE, WW_NONE), runs(&p, b, 70);
+	runs(&p, c, 70);
+	waits(&p, k, 20, WW_CA_WORK, WW_WK_THREAD, c, WW_NONE), is_in(&p, k, 22, WW_ST_RUNQUEUE, WW_NONE), runs(&p, k, 30);
+	waits(&p, k, 40, WW_CA_WORK, WW_WK_THREAD, b, WW_NONE), is_in(&p, k, 42, WW_ST_RUNQUEUE, WW_NONE), runs(&p, k, 70);
+	play_end(&p);
+	is_str(path_of(&p, a), "a running-user 0..10, b timer 10..38, b running-user 38..40, k runqueue 40..42, k running-user 42..55, "
+			       "a running-user 55..70", "work that work queued: who queued the first");
+	is_str(chain_of(&p, a), "b blocked 10..38, b running-user 38..40, first, queued and not yet begun blocked 40..42, k running-user 42..45, "
+				"second, queued and not yet begun blocked 45..47, k running-user 47..55", "and the tree of the wait says so too");
+	play_release(&p);
+}
+
 static void signals_and_timeouts(void)
 {
 	struct play p;
@@ -476,6 +523,7 @@ int main(void)
 	pi_futex();
 	work_two_deep();
 	work_of_an_interrupt();
+	work_queued_by_work();
 	writeback();
 	journal();
 	signals_and_timeouts();

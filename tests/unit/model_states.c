@@ -3,6 +3,7 @@
 #include "model/model.h"
 #include "../tap.h"
 
+#define TEXT(...) (snprintf(text, sizeof(text), __VA_ARGS__), text)
 #define SW(prev, next, st) "prev_tid=" #prev " next_tid=" #next " prev_state=" #st " next_prio=20"
 
 static void run(struct fake *k, const char *const *without, struct ww_facts *f)
@@ -261,6 +262,81 @@ static void test_poll(void)
 
 		run(k, NULL, &f);
 		is_str(nth(&f, 10, 4), cases[i].want, cases[i].exit);
+		ww_facts_release(&f);
+		fake_free(k);
+	}
+}
+
+/* The timeout woke it at 300; when it got a CPU at 310 the event was there as well, and the call returns it. */
+static void test_timeout_before_event(void)
+{
+	static const struct {
+		const char *timer, *fd, *want;
+	} cases[] = {
+		{"hrtimer_wakeup", "anon_inode:[eventfd]", "blocked/timer/timer/-1"},
+		{"timerfd_tmrproc", "anon_inode:[timerfd]", "blocked/timer/timer/-1"},
+		{"hrtimer_wakeup", "socket:[1]", "blocked/timer/timer/-1"},
+		{"tcp_write_timer", "socket:[1]", "blocked/tcp/timer/-1"},
+	};
+
+	for (size_t i = 0; i < WW_ARRAY_SIZE(cases); i++) {
+		struct fake *k = fake_new("lttng");
+		char text[128];
+		struct ww_facts f;
+
+		contexts(k);
+		fake_event(k, 10, 0, "lttng_statedump_process_state", "tid=10 pid=10 ppid=1 name='a' type=0 status=5");
+		fake_event(k, 11, 0, "whywait_function", TEXT("address=4096 name='%s'", cases[i].timer));
+		fake_event(k, 12, 0, "whywait_sock", "ino=1 family=2 type=1 proto=6 sport=1 dport=2");
+		fake_event(k, 13, 0, "lttng_statedump_file_descriptor", TEXT("pid=10 fd=5 filename='%s'", cases[i].fd));
+		fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
+		fake_event(k, 120, 0, "syscall_exit_close", "ret=0");
+		fake_event(k, 150, 0, "syscall_entry_poll", "timeout_msecs=5 nfds=1");
+		fake_event(k, 200, 0, "sched_switch", SW(10, 0, 1));
+		fake_event(k, 290, 0, "timer_hrtimer_expire_entry", "hrtimer=77 function=4096");
+		fake_event(k, 300, 0, "sched_waking", "tid=10 target_cpu=0");
+		fake_event(k, 305, 0, "timer_hrtimer_expire_exit", "hrtimer=77");
+		fake_event(k, 310, 0, "sched_switch", SW(0, 10, 0));
+		fake_event(k, 320, 0, "syscall_exit_poll", "ret=1 fds=<fd=5,raw_events=1>");
+		run(k, NULL, &f);
+		is_str(nth(&f, 10, 4), cases[i].want, cases[i].timer);
+		ww_facts_release(&f);
+		fake_free(k);
+	}
+}
+
+/* Stopped and continued: the rest of the wait is in restart_syscall, and of the same kind. */
+static void test_restarted(void)
+{
+	static const struct {
+		const char *call, *ret, *want;
+	} cases[] = {
+		{"nanosleep", "ret=-516", "blocked/timer/thread/20"}, /* returned 0: slept to the end, whoever woke it */
+		{"poll", "ret=-516", "blocked/timer/thread/20"},
+		{"futex", "ret=-516", "blocked/futex/thread/20"},
+		{"futex", "ret=0", "blocked/unknown/thread/20"}, /* of another call it tells nothing */
+	};
+
+	for (size_t i = 0; i < WW_ARRAY_SIZE(cases); i++) {
+		struct fake *k = fake_new("lttng");
+		char text[128];
+		struct ww_facts f;
+
+		contexts(k);
+		fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
+		fake_event(k, 101, 1, "sched_switch", SW(0, 20, 0));
+		fake_event(k, 110, 0, TEXT("syscall_entry_%s", cases[i].call), "");
+		fake_event(k, 120, 0, TEXT("syscall_exit_%s", cases[i].call), cases[i].ret);
+		fake_event(k, 150, 0, "syscall_entry_restart_syscall", "");
+		fake_event(k, 200, 0, "sched_switch", SW(10, 0, 1));
+		fake_event(k, 300, 1, "sched_waking", "tid=10 target_cpu=0");
+		fake_event(k, 310, 0, "sched_switch", SW(0, 10, 0));
+		fake_event(k, 320, 0, "syscall_exit_restart_syscall", "ret=0");
+		run(k, NULL, &f);
+		uint32_t t = ww_facts_thread_find(&f, 10, 250), row = f.state_first[t];
+		while (f.state.state[row] != WW_ST_BLOCKED)
+			row++;
+		is_str(nth(&f, 10, row - f.state_first[t]), cases[i].want, cases[i].call);
 		ww_facts_release(&f);
 		fake_free(k);
 	}
@@ -565,6 +641,8 @@ int main(void)
 	test_gap();
 	test_early_wakeup();
 	test_poll();
+	test_timeout_before_event();
+	test_restarted();
 	test_signals();
 	test_names();
 	test_loopback();
