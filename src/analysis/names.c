@@ -180,9 +180,13 @@ uint32_t ww_wait_peer(const struct ww_facts *f, uint32_t state)
 	if (f->state.state[state] != WW_ST_BLOCKED || w >= f->wakeup.n)
 		return WW_NONE;
 	switch (f->wakeup.kind[w]) {
+	case WW_WK_WORK: /* what was typed: the kernel's worker only passes it on from who wrote it, a terminal emulator or sshd */
+		peer = f->wakeup.fact[w] < f->work.n && f->state.cause[state] == WW_CA_TTY ?
+			f->work.queued_by[f->wakeup.fact[w]] : WW_NONE;
+		peer = peer < f->thread.n ? peer : f->wakeup.waker[w];
+		break;
 	case WW_WK_THREAD:
 	case WW_WK_PACKET:
-	case WW_WK_WORK:
 	case WW_WK_IPI:
 	case WW_WK_SIGNAL:
 		peer = f->wakeup.waker[w];

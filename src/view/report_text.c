@@ -6,11 +6,6 @@
 
 #define ROWS_SHOWN_PERMILLE 5 /* rows below 0.5 % of the wall time are summed up in one */
 
-static void put_title(struct ww_text *t, const char *s)
-{
-	fprintf(t->out, "\n%s%s%s\n", ww_paint_on(t, WW_P_BOLD), s, ww_paint_off(t, WW_P_BOLD));
-}
-
 /* "blocked: disk in fsync - /tmp/x on vda": one phrase, so that short parts leave their room to long ones. */
 static void put_row(struct ww_text *t, const struct ww_thread_report *r, int64_t ns, const char *times,
 		    const char *longest, enum ww_paint p, const char *what, const char *where, const char *detail)
@@ -114,40 +109,16 @@ static void put_breakdown_row(struct ww_text *t, const struct ww_thread_report *
 		ww_text_state(t, b->state, b->cause), in, repeats ? "" : without_cause(b->detail, b->cause));
 }
 
-/* The few things that a thread does, for sums. */
-enum { GROUP_RUNNING, GROUP_READY, GROUP_BLOCKED, GROUP_OTHER, GROUPS };
-
-static int group_of(enum ww_thread_state s)
-{
-	switch (s) {
-	case WW_ST_RUNNING_USER:
-	case WW_ST_RUNNING_KERNEL:
-	case WW_ST_RUNNING:
-	case WW_ST_INTERRUPTED:
-		return GROUP_RUNNING;
-	case WW_ST_PREEMPTED:
-	case WW_ST_RUNQUEUE:
-	case WW_ST_THROTTLED:
-	case WW_ST_STOLEN:
-		return GROUP_READY;
-	case WW_ST_BLOCKED:
-	case WW_ST_STOPPED:
-		return GROUP_BLOCKED;
-	default:
-		return GROUP_OTHER;
-	}
-}
-
 /* "57 smaller rows - running 2.1 ms, blocked 1.2 ms (--verbose shows them)". */
-static void put_rest(struct ww_text *t, const struct ww_thread_report *r, const int64_t ns[GROUPS], uint32_t n)
+static void put_rest(struct ww_text *t, const struct ww_thread_report *r, const int64_t ns[WW_TG_N], uint32_t n)
 {
-	static const char *const names[GROUPS] = {"running", "ready", "blocked", "other"};
+	static const char *const names[WW_TG_N] = {"running", "ready", "blocked", "other"};
 	const char *parts = "";
 	int64_t sum = 0;
 
-	for (int g = 0; g < GROUPS; g++)
+	for (int g = 0; g < WW_TG_N; g++)
 		sum += ns[g];
-	for (int g = 0; g < GROUPS; g++) {
+	for (int g = 0; g < WW_TG_N; g++) {
 		if (ns[g] * 10 >= sum)
 			parts = ww_arena_printf(&t->mem, "%s%s%s %s", parts, *parts ? ", " : "", names[g],
 						ww_text_dur(t, ns[g]));
@@ -159,25 +130,25 @@ static void put_rest(struct ww_text *t, const struct ww_thread_report *r, const 
 /* "92.3 % blocked; 6.3 % ready, no CPU; 1.4 % running (0.3 % user, 1.1 % kernel)", the largest first. */
 static void put_short(struct ww_text *t, const struct ww_thread_report *r)
 {
-	static const char *const names[GROUPS] = {"running", "ready, no CPU", "blocked", "other"};
-	static const enum ww_paint paints[GROUPS] = {WW_P_RUN, WW_P_QUEUE, WW_P_WAIT, WW_P_UNKNOWN};
-	int64_t ns[GROUPS] = {0};
+	static const char *const names[WW_TG_N] = {"running", "ready, no CPU", "blocked", "other"};
+	static const enum ww_paint paints[WW_TG_N] = {WW_P_RUN, WW_P_QUEUE, WW_P_WAIT, WW_P_UNKNOWN};
+	int64_t ns[WW_TG_N] = {0};
 	double whole = r->wall_ns ? (double)r->wall_ns / 100.0 : 1;
 	bool any = false;
 
 	for (int s = 0; s < WW_ST_N; s++)
-		ns[group_of((enum ww_thread_state)s)] += r->by_state_ns[s];
+		ns[ww_text_group((enum ww_thread_state)s)] += r->by_state_ns[s];
 	fputs("  ", t->out);
-	for (int i = 0; i < GROUPS; i++) {
+	for (int i = 0; i < WW_TG_N; i++) {
 		int best = 0;
-		for (int g = 1; g < GROUPS; g++)
+		for (int g = 1; g < WW_TG_N; g++)
 			if (ns[g] > ns[best])
 				best = g;
 		if (ns[best] <= 0 || (any && ns[best] * 2000 < r->wall_ns))
 			break;
 		fprintf(t->out, "%s%s%.1f %% %s%s", any ? "; " : "", ww_paint_on(t, paints[best]), (double)ns[best] / whole,
 			names[best], ww_paint_off(t, paints[best]));
-		if (best == GROUP_RUNNING && r->by_state_ns[WW_ST_RUNNING_USER] + r->by_state_ns[WW_ST_RUNNING_KERNEL])
+		if (best == WW_TG_RUNNING && r->by_state_ns[WW_ST_RUNNING_USER] + r->by_state_ns[WW_ST_RUNNING_KERNEL])
 			fprintf(t->out, " (%.1f %% user, %.1f %% kernel)", (double)r->by_state_ns[WW_ST_RUNNING_USER] / whole,
 				(double)r->by_state_ns[WW_ST_RUNNING_KERNEL] / whole);
 		ns[best] = 0;
@@ -191,7 +162,7 @@ static void put_short(struct ww_text *t, const struct ww_thread_report *r)
 static void put_breakdown(struct ww_text *t, const struct ww_thread_report *r)
 {
 	struct ww_breakdown_row *rows = WW_ARENA_ARRAY(&t->mem, struct ww_breakdown_row, r->nrows + 4), *all = r->rows;
-	int64_t least = t->o->verbose ? 0 : r->wall_ns * ROWS_SHOWN_PERMILLE / 1000, rest[GROUPS] = {0};
+	int64_t least = t->o->verbose ? 0 : r->wall_ns * ROWS_SHOWN_PERMILLE / 1000, rest[WW_TG_N] = {0};
 	uint32_t n = 0, nrest = 0, nall = r->nrows;
 
 	if (!t->o->verbose)
@@ -210,7 +181,7 @@ static void put_breakdown(struct ww_text *t, const struct ww_thread_report *r)
 	fprintf(t->out, "  %9s %7s %6s %9s  %s\n", "time", "share", "times", "longest", "state");
 	for (uint32_t i = 0; i < n; i++) {
 		if (!t->o->verbose && (rows[i].ns < least || i >= ROWS_SHOWN)) {
-			rest[group_of(rows[i].state)] += rows[i].ns;
+			rest[ww_text_group(rows[i].state)] += rows[i].ns;
 			nrest++;
 		} else {
 			put_breakdown_row(t, r, &rows[i]);
@@ -314,7 +285,7 @@ static void put_kinds(struct ww_text *t, const struct ww_thread_report *r, const
 		if (kinds[k].ns < r->wall_ns / 100)
 			break; /* what takes no percent is in the table; here it would be noise */
 		if (!shown++)
-			put_title(t, "The longest wait of each kind, and what was done meanwhile by whom it waited for");
+			ww_text_title(t, "The longest wait of each kind, and what was done meanwhile by whom it waited for");
 		char *lines = wait_lines(t, kinds[k].longest, r->wall_ns / 100, shown == 1 ? FIRST_LINES : OTHER_LINES);
 		fputs(lines, t->out);
 		free(lines);
@@ -342,7 +313,7 @@ static void put_longest(struct ww_text *t, const struct ww_thread_report *r)
 	}
 	uint32_t shown = t->o->top ? WW_MIN(n, t->o->top) : n;
 	if (shown) {
-		put_title(t, ww_arena_printf(&t->mem, shown < r->nwaits_all ? "The longest waits (%u of %u), and what was "
+		ww_text_title(t, ww_arena_printf(&t->mem, shown < r->nwaits_all ? "The longest waits (%u of %u), and what was "
 					     "done meanwhile by whom they waited for" : "The waits (%u), and what was "
 					     "done meanwhile by whom they waited for", shown, r->nwaits_all));
 		for (uint32_t i = 0; i < shown; i++)
@@ -370,73 +341,12 @@ static void put_blame(struct ww_text *t, const struct ww_thread_report *r)
 		if (b->ns * 100 < r->wall_ns && !t->o->verbose)
 			break;
 		if (!i)
-			put_title(t, "What the waits come down to, at the end of the chains");
+			ww_text_title(t, "What the waits come down to, at the end of the chains");
 		const char *who = ww_text_fit(t, b->who ? b->who : ww_blame_who(&t->mem, t->f, b), 36);
 		if (*who)
 			who = ww_arena_printf(&t->mem, "%s ", who);
 		put_row(t, r, b->ns, "", "", ww_paint_of(b->state),
 			ww_arena_printf(&t->mem, "%s%s", who, ww_text_state(t, b->state, b->cause)), "", b->detail);
-	}
-}
-
-static const char *group_sum(struct ww_text *t, const struct ww_thread_report *r, int group)
-{
-	int64_t ns = 0;
-
-	for (int s = 0; s < WW_ST_N; s++)
-		if (group_of((enum ww_thread_state)s) == group)
-			ns += r->by_state_ns[s];
-	return ww_text_dur(t, ns);
-}
-
-/* The largest row in a few words: "user", "pipe, from bash (20865)", "preempted, by cc1 (7)". */
-static const char *most_of(struct ww_text *t, const struct ww_thread_report *r)
-{
-	if (!r->nrows)
-		return "";
-	const struct ww_breakdown_row *b = &r->rows[0];
-	const char *state = ww_text_state(t, b->state, b->cause), *what = strchr(state, ':'), *d = b->detail;
-
-	what = what ? what + 2 : state;
-	if (!strncmp(d, what, strlen(what))) {
-		d += strlen(what); /* "pipe" is both the cause and how a nameless one is called */
-		d += strspn(d, ", ");
-	}
-	return ww_arena_printf(&t->mem, "%s%s%s", what, *d ? ", " : "", d);
-}
-
-#define FAMILY_SHOWN 12
-
-static int longest_life_first(const void *a, const void *b)
-{
-	const struct ww_thread_report *const *x = a, *const *y = b;
-
-	if ((*x)->wall_ns != (*y)->wall_ns)
-		return (*x)->wall_ns < (*y)->wall_ns ? 1 : -1;
-	return (*x)->from_ts_ns < (*y)->from_ts_ns ? -1 : (*x)->from_ts_ns > (*y)->from_ts_ns;
-}
-
-static void put_family(struct ww_text *t, const struct ww_report *r)
-{
-	const struct ww_thread_report **list = WW_ARENA_ARRAY(&t->mem, const struct ww_thread_report *, r->nfamily + 1);
-
-	if (!r->nfamily)
-		return;
-	for (uint32_t i = 0; i < r->nfamily; i++)
-		list[i] = &r->family[i];
-	qsort(list, r->nfamily, sizeof(*list), longest_life_first);
-	put_title(t, "Its other threads and children, the longest lived first");
-	fprintf(t->out, "  %-24s %9s %9s %9s %9s  %s\n", "thread", "wall", "running", "ready", "blocked", "most of it");
-	for (uint32_t i = 0; i < r->nfamily; i++) {
-		const struct ww_thread_report *c = list[i];
-		if (i == FAMILY_SHOWN && !t->o->verbose && !t->o->family) {
-			fprintf(t->out, "  and %u more (-v, or --threads for each in full)\n", r->nfamily - i);
-			break;
-		}
-		fprintf(t->out, "  %-24s %9s %9s %9s %9s  %s\n",
-			ww_text_fit(t, ww_name_thread(&t->mem, t->f, c->thread), 24), ww_text_dur(t, c->wall_ns),
-			group_sum(t, c, GROUP_RUNNING), group_sum(t, c, GROUP_READY), group_sum(t, c, GROUP_BLOCKED),
-			ww_text_fit(t, most_of(t, c), t->o->width > 90 ? t->o->width - 72 : 20));
 	}
 }
 
@@ -465,7 +375,7 @@ static void put_findings(struct ww_text *t, const struct ww_report *r)
 {
 	if (!r->nfindings)
 		return;
-	put_title(t, "Worth looking at");
+	ww_text_title(t, "Worth looking at");
 	for (uint32_t i = 0; i < r->nfindings; i++)
 		put_sentence(t, r->findings[i].text);
 }
@@ -524,7 +434,7 @@ static void put_thread(struct ww_text *t, const struct ww_thread_report *r, cons
 	if (why)
 		fprintf(t->out, "  (%s)\n", why);
 	put_short(t, r);
-	put_title(t, "Where the wall time went");
+	ww_text_title(t, "Where the wall time went");
 	put_breakdown(t, r);
 	put_blame(t, r);
 	put_longest(t, r);
@@ -540,7 +450,7 @@ void ww_report_text(FILE *out, const struct ww_report *r, const struct ww_text_o
 	bool plain = !strcmp(r->target.why, "as asked") || r->main.thread == r->facts->target;
 	ww_text_loss(&t);
 	put_thread(&t, &r->main, plain ? NULL : r->target.why);
-	put_family(&t, r);
+	ww_text_family(&t, r);
 	put_findings(&t, r);
 	for (uint32_t i = 0; o->family && i < r->nfamily; i++) {
 		fputc('\n', out);

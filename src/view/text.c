@@ -153,6 +153,11 @@ const char *ww_text_at(struct ww_text *t, int64_t ts_ns)
 			       (int64_t)(abs / WW_NS_PER_S), (int64_t)(abs % WW_NS_PER_S / 1000));
 }
 
+void ww_text_title(struct ww_text *t, const char *s)
+{
+	fprintf(t->out, "\n%s%s%s\n", ww_paint_on(t, WW_P_BOLD), s, ww_paint_off(t, WW_P_BOLD));
+}
+
 const char *ww_text_dur(struct ww_text *t, int64_t ns)
 {
 	char buf[24];
@@ -174,6 +179,27 @@ const char *ww_text_state(struct ww_text *t, enum ww_thread_state s, enum ww_cau
 		return ww_arena_printf(&t->mem, "blocked: %s",
 				       c == WW_CA_NONE ? "unknown" : c == WW_CA_FAULT ? "page fault" : ww_cause_name(c));
 	return s < WW_ST_N && states[s] ? states[s] : "unknown";
+}
+
+enum ww_text_group ww_text_group(enum ww_thread_state s)
+{
+	switch (s) {
+	case WW_ST_RUNNING_USER:
+	case WW_ST_RUNNING_KERNEL:
+	case WW_ST_RUNNING:
+	case WW_ST_INTERRUPTED:
+		return WW_TG_RUNNING;
+	case WW_ST_PREEMPTED:
+	case WW_ST_RUNQUEUE:
+	case WW_ST_THROTTLED:
+	case WW_ST_STOLEN:
+		return WW_TG_READY;
+	case WW_ST_BLOCKED:
+	case WW_ST_STOPPED:
+		return WW_TG_BLOCKED;
+	default:
+		return WW_TG_OTHER;
+	}
 }
 
 const char *ww_text_woken(struct ww_text *t, const struct ww_woken *w)

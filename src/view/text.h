@@ -40,14 +40,22 @@ const char *ww_text_at(struct ww_text *t, int64_t ts_ns);
 const char *ww_text_dur(struct ww_text *t, int64_t ns);
 /* "waiting for the disk", "running in user space": state and cause for a person. */
 const char *ww_text_state(struct ww_text *t, enum ww_thread_state s, enum ww_cause c);
+/* The few things that a thread does, for sums. */
+enum ww_text_group { WW_TG_RUNNING, WW_TG_READY, WW_TG_BLOCKED, WW_TG_OTHER, WW_TG_N };
+enum ww_text_group ww_text_group(enum ww_thread_state s);
 /* "by producer (203), in write(4 pipe)"; "" unknown. */
 const char *ww_text_woken(struct ww_text *t, const struct ww_woken *w);
 
+/* An empty line, and a part's title. */
+void ww_text_title(struct ww_text *t, const char *s);
 /* What is missing in the trace, in one line; to be said before anything else. */
 void ww_text_loss(struct ww_text *t);
 
 /* One wait with its tree, `indent` columns in. Steps shorter than `least_ns` are summed up, and those that
  * struct ww_text_opts says. */
 void ww_text_wait(struct ww_text *t, const struct ww_link *wait, unsigned indent, int64_t least_ns);
+
+/* A table of the target's other threads and children; many of one name are one line. */
+void ww_text_family(struct ww_text *t, const struct ww_report *r);
 
 #endif
