@@ -159,7 +159,7 @@ static int bind_class(struct ww_model *m, uint32_t cls, const struct ww_model_op
 {
 	const struct ww_class *c = ww_trace_class(m->trace, cls);
 	struct ww_bound *b = &m->bound[cls];
-	struct ww_vocab_match v = ww_vocab_find(c->name);
+	struct ww_vocab_match v = ww_vocab_find(c->name, m->before_2_6);
 
 	if (!v.row || !handlers[v.row->kind] || absent(opts, v.row->kind, c->name) ||
 	    (opts && opts->packets_only && v.row->kind != WW_K_NET_SEND && v.row->kind != WW_K_NET_RECV)) {
@@ -181,10 +181,10 @@ static int bind_class(struct ww_model *m, uint32_t cls, const struct ww_model_op
 		b->sc_name = ww_intern(m, name);
 		b->sc_nr = (int32_t)ww_syscall_number(v.compat ? WW_ABI_I386 : m->abi, name);
 		fields = syscall_fields(b);
-		/* LTTng with --all has a class for unknown calls (RAW_ENTRY; "sys_unknown" before 2.6);
-		 * perf's syscalls:* has hundreds of classes. */
+		/* LTTng with --all has a class for unknown calls (RAW_ENTRY); perf's syscalls:* has hundreds of
+		 * classes. */
 		m->named_calls += b->kind == WW_K_SYS_ENTRY && strncmp(m->trace->info.format, "ctf", 3);
-		m->all_syscalls |= m->named_calls > 300 || !strcmp(name, "unknown");
+		m->all_syscalls |= m->named_calls > 300;
 	}
 	/* A trace.dat describes every event of the kernel, recorded or not: there, an event is known
 	 * to be recorded when the first one is seen. Interrupts come with every tick. */
@@ -356,6 +356,8 @@ int ww_model_run(struct ww_trace *trace, const struct ww_model_opts *opts, struc
 	m.last_gap_end = INT64_MIN;
 	m.now = INT64_MIN;
 	describe_host(&m);
+	for (uint32_t i = 0; i < ncls; i++)
+		m.before_2_6 |= !strcmp(ww_trace_class(trace, i)->name, "exit_syscall");
 	for (uint32_t i = 0; i < ncls && !r; i++)
 		r = bind_class(&m, i, opts);
 	const bool switches_needed = !opts || !opts->packets_only;

@@ -197,6 +197,7 @@ struct ww_model {
 	int32_t wake_flags; /* common_flags of the wakeup in hand; -1: not told */
 	/* Every system call is recorded, so that a thread in none of them is in user space. */
 	bool all_syscalls;
+	bool before_2_6; /* of LTTng: see vocab.h */
 	uint32_t named_calls;
 	int32_t prio_base; /* LTTng writes the kernel's priority - 100 */
 	int64_t begin;

@@ -88,6 +88,8 @@ static const struct ww_vocab_row rows[] = {
 	{WW_K_WORK_END, "workqueue_execute_end", "work function"},
 	{WW_K_RAW_ENTRY, "sys_enter", "id args"},
 	{WW_K_RAW_ENTRY, "syscall_entry_unknown", "id args"},
+	{WW_K_RAW_ENTRY, "sys_unknown", "id args"},
+	{WW_K_RAW_ENTRY, "compat_sys_unknown", "id args"},
 	{WW_K_RAW_ENTRY, "compat_syscall_entry_unknown", "id args"},
 	{WW_K_RAW_EXIT, "sys_exit", "id ret"},
 	{WW_K_RAW_EXIT, "syscall_exit_unknown", "id ret"},
@@ -139,8 +141,8 @@ static const struct ww_vocab_row rows[] = {
 static const struct ww_vocab_row syscall_entry = {WW_K_SYS_ENTRY, "syscall_entry", ""};
 static const struct ww_vocab_row syscall_exit = {WW_K_SYS_EXIT, "syscall_exit", "ret"};
 
-/* Prefixes that stand before a system call's name. Longest first. "sys_" alone is LTTng before 2.6,
- * whose exit is `exit_syscall`. */
+/* Prefixes that stand before a system call's name. Longest first. The last two are LTTng's before 2.6, whose
+ * return of any call is `exit_syscall`. */
 static const struct {
 	const char *prefix;
 	bool entry, compat;
@@ -150,23 +152,28 @@ static const struct {
 	{"sys_enter_", true, false},           {"sys_exit_", false, false},
 	{"compat_sys_", true, true},           {"sys_", true, false},
 };
+#define BEFORE_2_6 6 /* the first of those */
 
-struct ww_vocab_match ww_vocab_find(const char *event)
+struct ww_vocab_match ww_vocab_find(const char *event, bool before_2_6)
 {
 	struct ww_vocab_match m = {0};
 	const char *colon = strchr(event, ':');
+	size_t first = 0;
 
 	if (colon)
 		event = colon + 1;
 	if (!strncmp(event, "x86_irq_vectors_", 16))
 		event += 16;
+	/* sys_exit and sys_exit_group are calls there, not returns. */
+	if (before_2_6 && (!strncmp(event, "sys_", 4) || !strncmp(event, "compat_sys_", 11)))
+		first = BEFORE_2_6;
 	for (size_t i = 0; i < WW_ARRAY_SIZE(rows); i++)
-		if (!strcmp(rows[i].event, event)) {
+		if (!strcmp(rows[i].event, event) && !(first && !strcmp(event, "sys_exit"))) {
 			m.row = &rows[i];
 			m.compat = !strncmp(event, "compat_", 7);
 			return m;
 		}
-	for (size_t i = 0; i < WW_ARRAY_SIZE(prefixes); i++) {
+	for (size_t i = first; i < WW_ARRAY_SIZE(prefixes); i++) {
 		size_t n = strlen(prefixes[i].prefix);
 
 		if (strncmp(event, prefixes[i].prefix, n) || !event[n])

@@ -69,8 +69,8 @@ struct ww_vocab_match {
 	bool compat;
 };
 
-/* NULL row when the name is in nobody's vocabulary. */
-struct ww_vocab_match ww_vocab_find(const char *event);
+/* NULL row when the name is in nobody's vocabulary. before_2_6: LTTng of that time, which has `exit_syscall`. */
+struct ww_vocab_match ww_vocab_find(const char *event, bool before_2_6);
 /* "sched_waking": the canonical name of the kind. */
 const char *ww_kind_name(enum ww_kind kind);
 
