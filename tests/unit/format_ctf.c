@@ -321,6 +321,101 @@ static void damaged(void)
 	ok(g.events == 6 && g.out_of_order >= 1 && g.bad == 0, "time that goes back is read and counted");
 }
 
+/* ---- LTTng's index files ---- */
+
+/* An index of the three packets of damaged(), as LTTng's consumer writes it, in big-endian words; then one of them,
+ * counted from the head's first, is changed. */
+static void put_index(size_t word, uint32_t value)
+{
+	static const uint32_t begins[] = {1000, 2000, 3000};
+	const uint32_t bytes = PACKET_HEAD + 30, each = 72;
+	uint32_t w[4 + 3 * 18] = {0xC1F1DCC1, 1, 1, each};
+	char path[128];
+
+	for (uint32_t i = 0; i < 3; i++) {
+		const uint32_t e[9] = {i * bytes, bytes * 8, bytes * 8, begins[i], begins[i] + 30, 0, 0, 0, i};
+		for (size_t k = 0; k < 9; k++)
+			w[4 + i * 18 + k * 2 + 1] = e[k]; /* the high halves are 0 */
+	}
+	if (word < sizeof(w) / sizeof(w[0]))
+		w[word] = value;
+	for (size_t i = 0; i < sizeof(w) / sizeof(w[0]); i++)
+		w[i] = __builtin_bswap32(w[i]);
+	snprintf(path, sizeof(path), "%s/index", dir);
+	if (mkdir(path, 0700))
+		TAP_NEED(access(path, W_OK) == 0, "make %s", path);
+	write_file("index/s0.idx", w, sizeof(w));
+}
+
+#define INDEX_WORD(packet, field) (4 + (packet) * 18 + (field) * 2 + 1)
+
+static void indexed(void)
+{
+	static const struct {
+		const char *what;
+		size_t at;
+		uint64_t value;
+		int bytes;
+		uint64_t events; /* with a right index; 6 with a wrong one or none */
+	} harm[] = {
+		{"packet size 0", 82 + 32, 0, 8, 9},
+		{"packet size 2^64-1", 82 + 32, UINT64_MAX, 8, 9},
+		{"content larger than the packet", 82 + 24, 1u << 20, 8, 9},
+		{"a bad magic number", 82, 0xdeadbeef, 4, 9},
+		{"a stream that is not known", 82 + 4, 99, 4, 6},
+		{"a bad magic number of the first packet", 0, 0xdeadbeef, 4, 9},
+	};
+	static const struct {
+		const char *what;
+		size_t word;
+		uint32_t value;
+	} wrong[] = {
+		{"no magic number", 0, 0}, {"version 2", 1, 2}, {"entries of 8 bytes", 3, 8}, {"entries of 2^32-1 bytes", 3, UINT32_MAX},
+		{"a hole before the damaged packet", INDEX_WORD(1, 0), 90}, {"a packet of no bits", INDEX_WORD(1, 1), 0},
+		{"a packet beyond the file", INDEX_WORD(2, 1), 1u << 30}, {"content beyond its packet", INDEX_WORD(1, 2), 82 * 8 + 8},
+		{"another content of the packet before", INDEX_WORD(0, 2), 81 * 8},
+		{"another begin of the packet before", INDEX_WORD(0, 3), 7}, {"another begin of the packet", INDEX_WORD(1, 3), 7},
+	};
+
+	for (size_t i = 0; i < sizeof(harm) / sizeof(harm[0]); i++) {
+		stream_len = 0;
+		put_packet(1000, 3, 0);
+		put_packet(2000, 3, 0);
+		put_packet(3000, 3, 0);
+		size_t all = stream_len;
+		stream_len = harm[i].at;
+		put(harm[i].value, harm[i].bytes);
+		stream_len = all;
+		put_index(SIZE_MAX, 0);
+		struct got g = read_stream();
+		ok(g.rc == 0 && g.events == harm[i].events && g.bad == 1, "by its index it is read past: %s", harm[i].what);
+	}
+	/* Of three packets the second says that it has no bytes. */
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		stream_len = 0;
+		put_packet(1000, 3, 0);
+		put_packet(2000, 3, 0);
+		put_packet(3000, 3, 0);
+		size_t all = stream_len;
+		stream_len = 82 + 32;
+		put(0, 8);
+		stream_len = all;
+		put_index(wrong[i].word, wrong[i].value);
+		struct got g = read_stream();
+		ok(g.rc == 0 && g.events == 6 && g.bad == 1 && g.damage_at == 82, "an index is not believed: %s", wrong[i].what);
+	}
+	stream_len = 0;
+	put_packet(1000, 3, 0);
+	put_packet(2000, 3, 0);
+	put_packet(3000, 3, 0);
+	put_index(INDEX_WORD(1, 1), 8);
+	struct got g = read_stream();
+	ok(g.rc == 0 && g.events == 9 && g.bad == 0, "where nothing is damaged a wrong index does no harm");
+	char path[128];
+	snprintf(path, sizeof(path), "%s/index/s0.idx", dir);
+	unlink(path);
+}
+
 /* A sequence of 2^32-1 elements, of 1 byte and of none at all. */
 static void huge_counts(void)
 {
@@ -360,6 +455,7 @@ int main(void)
 	cut_everywhere();
 	losses();
 	damaged();
+	indexed();
 	huge_counts();
 	char cmd[128];
 	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);

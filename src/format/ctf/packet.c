@@ -1,13 +1,14 @@
 /* packet.c - finds the packets of every stream file and sorts them into streams.
  *
- * Only headers are read here. Index files that a producer left are not needed for that and not read, so
- * they cannot be wrong. Chunks and snapshots repeat or continue a stream of the same UUID and instance
+ * Only headers are read here. LTTng's index files are asked where a header is damaged, and believed when they
+ * agree with every packet before it. Chunks and snapshots repeat or continue a stream of the same UUID and instance
  * id: their packets are put in order, and a packet that two snapshots both hold counts once.
  */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "format/ctf/ctf.h"
+#include "format/ctf/index.h"
 
 #define CTF_MAGIC 0xC1FC1FC1u
 
@@ -34,9 +35,9 @@ void ctf_damage_add(struct ctf_reader *r, int code, uint32_t file, uint64_t off,
 	(void)ww_err_set(&d->err, code, r->files.v[file].path, off, "%s", msg);
 }
 
-/* Header and context of the packet at `off`, into pk and c. */
+/* Header and context of the packet at `off`, into pk and c; `need_sign`: its magic number and UUID must be there. */
 static int read_head(struct ctf_reader *r, uint32_t file, struct ctf_packet *pk, struct ctf_cursor *c,
-		     uint64_t *slots, struct ctf_sclass **ret_sc)
+		     uint64_t *slots, bool need_sign, struct ctf_sclass **ret_sc)
 {
 	struct ctf_file *f = &r->files.v[file];
 	struct ctf_sub *sub = f->sub;
@@ -46,11 +47,11 @@ static int read_head(struct ctf_reader *r, uint32_t file, struct ctf_packet *pk,
 				 .budget = WW_MIN(left, 1u << 20) * 8};
 	if (sub->header && ctf_plan_run(sub->header, c))
 		return c->rc;
-	if ((c->role_seen & 1u << CTF_R_MAGIC) && c->role[CTF_R_MAGIC] != CTF_MAGIC) {
+	if (need_sign && (c->role_seen & 1u << CTF_R_MAGIC) && c->role[CTF_R_MAGIC] != CTF_MAGIC) {
 		c->pos = 0;
 		return ctf_decode_fail(c, WW_ECORRUPT, "not a packet's magic number");
 	}
-	if ((c->role_seen & 1u << CTF_R_UUID) && sub->m->has_uuid &&
+	if (need_sign && (c->role_seen & 1u << CTF_R_UUID) && sub->m->has_uuid &&
 	    memcmp(c->base + c->role[CTF_R_UUID], sub->m->uuid, 16)) {
 		c->pos = c->role[CTF_R_UUID] * 8;
 		return ctf_decode_fail(c, WW_ECORRUPT, "a packet of another trace (UUID)");
@@ -156,34 +157,94 @@ static uint64_t resync(const struct ctf_file *f, uint64_t from)
 	return p ? (uint64_t)(p - f->map) : f->size;
 }
 
-static int index_file(struct ctf_reader *r, uint32_t file, uint64_t *slots)
-{
-	struct ctf_file *f = &r->files.v[file];
-	struct ctf_stream *s = NULL;
+/* ---- a file ---- */
 
-	for (uint64_t off = 0; off < f->size;) {
+struct walk {
+	struct ctf_reader *r;
+	uint32_t file;
+	uint64_t *slots;
+	struct ctf_stream *s; /* of the packets so far */
+	struct ctf_index index;
+};
+
+/* What the index says of the damaged packet at `off`; NULL: nothing, or it was wrong before. */
+static const struct ctf_index_entry *ask_index(struct walk *w, uint64_t off)
+{
+	const struct ctf_file *f = &w->r->files.v[w->file];
+
+	if (!w->index.tried)
+		ctf_index_read(f->path, f->size, &w->index);
+	for (size_t i = 0; w->index.entries.n && w->s && i < w->s->packets.n; i++) {
+		const struct ctf_packet *pk = &w->s->packets.v[i];
+		const struct ctf_index_entry *e = pk->file == w->file ? ctf_index_find(&w->index, pk->off) : NULL;
+		if (pk->file == w->file && (!e || e->content_bits != pk->content_bits || (pk->has_begin && e->begin != pk->begin)))
+			ww_vec_clear(&w->index.entries);
+	}
+	return ctf_index_find(&w->index, off);
+}
+
+/* A packet without its magic number or UUID, all else of which is as the index has it. */
+static bool read_unsigned(struct walk *w, struct ctf_packet *pk, struct ctf_cursor *c, struct ctf_sclass **ret_sc)
+{
+	const struct ctf_index_entry *e = ask_index(w, pk->off);
+	const uint32_t need = 1u << CTF_R_CONTENT | 1u << CTF_R_PACKET | 1u << CTF_R_BEGIN;
+
+	return e && !read_head(w->r, w->file, pk, c, w->slots, false, ret_sc) && (c->role_seen & need) == need &&
+	       c->role[CTF_R_CONTENT] == e->content_bits && c->role[CTF_R_PACKET] == e->packet_bits &&
+	       c->role[CTF_R_BEGIN] == e->begin && (*ret_sc)->c->id == e->stream_id;
+}
+
+/* To the next packet behind the damaged one at `off`. */
+static uint64_t next_packet(struct walk *w, uint64_t off)
+{
+	const struct ctf_index_entry *e = ask_index(w, off);
+
+	return e ? off + e->packet_bits / 8 : resync(&w->r->files.v[w->file], off + 1);
+}
+
+/* The sizes of a packet that says impossible ones, as the index has them; 0: it does not. */
+static uint64_t indexed_size(struct walk *w, struct ctf_packet *pk)
+{
+	const struct ctf_index_entry *e = ask_index(w, pk->off);
+
+	if (!e || e->content_bits < pk->body_bits || (pk->has_begin && e->begin != pk->begin))
+		return 0;
+	pk->content_bits = e->content_bits;
+	return e->packet_bits / 8;
+}
+
+static void index_file(struct ctf_reader *r, uint32_t file, uint64_t *slots)
+{
+	struct walk w = {.r = r, .file = file, .slots = slots};
+	const uint64_t size = r->files.v[file].size;
+
+	for (uint64_t off = 0; off < size;) {
 		struct ctf_packet pk = {.off = off, .file = file, .cpu = -1};
 		struct ctf_cursor c;
 		struct ctf_sclass *sc = NULL;
-		if (read_head(r, file, &pk, &c, slots, &sc)) {
+		if (read_head(r, file, &pk, &c, slots, true, &sc)) {
 			ctf_damage_add(r, -c.rc, file, off + c.bad_pos / 8, -1, "%s",
 				       c.rc == -WW_ETRUNC ? "the file ends in a packet's header" : c.why);
-			off = resync(f, off + 1);
-			continue;
+			if (!read_unsigned(&w, &pk, &c, &sc)) {
+				off = next_packet(&w, off);
+				continue;
+			}
 		}
 		fill_packet(&pk, &c);
 		uint64_t n = packet_size(r, &pk, &c);
+		if (!n)
+			n = indexed_size(&w, &pk);
 		if (!n) {
-			off = resync(f, off + 1);
+			off = next_packet(&w, off);
 			continue;
 		}
-		s = stream_of(r, &pk, &c, sc, s);
-		*ww_vec_push(&s->packets) = pk;
+		w.s = stream_of(r, &pk, &c, sc, w.s);
+		*ww_vec_push(&w.s->packets) = pk;
 		if (pk.cpu >= 0 && (uint32_t)pk.cpu >= r->t.info.ncpus)
 			r->t.info.ncpus = (uint32_t)pk.cpu + 1;
 		off += n;
 	}
-	return 0;
+	ctf_index_release(&w.index);
 }
 
 static int by_begin(const void *a, const void *b)
