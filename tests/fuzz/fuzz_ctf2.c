@@ -1,4 +1,4 @@
-/* Fuzz target: a CTF 2 trace. What stands before the first NUL is its metadata, what comes after is a stream. */
+/* Fuzz target: a CTF trace, by its metadata of version 2 (seeds tsdl*: 1.8). What stands before the first NUL is its metadata, what comes after is a stream. */
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -156,8 +156,8 @@ static void corpus(const char *format, const char *name)
 	free(p);
 }
 
-/* Metadata, a NUL, a stream: both are damaged. */
-static void corpus_ctf2(const char *name)
+/* A trace of CTF 2 or 1.8 as metadata, a NUL, a stream: both are damaged. */
+static void corpus_pair(const char *name)
 {
 	char path[512], what[64];
 	size_t n;
@@ -171,11 +171,11 @@ static void corpus_ctf2(const char *name)
 	snprintf(file, sizeof(file), "%s/stream", dir);
 	put(p + meta + 1, n - meta - 1);
 	TAP_NEED(!read_path(dir), "the whole trace is read");
-	snprintf(what, sizeof(what), "ctf2 %s, stream", name);
+	snprintf(what, sizeof(what), "ctf %s, stream", name);
 	damage(dir, p + meta + 1, n - meta - 1, what);
 	put(p + meta + 1, n - meta - 1);
 	snprintf(file, sizeof(file), "%s/metadata", dir);
-	snprintf(what, sizeof(what), "ctf2 %s, metadata", name);
+	snprintf(what, sizeof(what), "ctf %s, metadata", name);
 	damage(dir, p, meta, what);
 	free(p);
 }
@@ -212,7 +212,8 @@ int main(void)
 	corpus("tracedat", "v7-none");
 	corpus("perfdata", "unit-le");
 	corpus("perfdata", "unit-pipe-be");
-	corpus_ctf2("seed104");
+	corpus_pair("seed104");
+	corpus_pair("tsdl142");
 	large_metadata();
 	getrusage(RUSAGE_SELF, &u);
 	if (!ASAN)
