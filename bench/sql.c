@@ -1,8 +1,9 @@
 /* sql.c - a fact as a table of SQLite beside the same rows in a table of SQLite's own.
  *
- *   bench-sql [MILLIONS] [TIMES]      10 million states of 1000 threads, 5 times each
+ *   bench-sql [MILLIONS] [TIMES]      10 million states of 1000 threads, 3 times each
  *
- * The states come from a generator, through facts as a trace's would. Prints the median of each query over both
+ * The states come from a generator, through facts as a trace's would. The native table has the columns that are asked
+ * for and no others, which makes it small, and fast. Prints the median of each query over both
  * tables, and how fast the facts are in terms of the native table (2: twice as fast).
  */
 #include <sqlite3.h>
@@ -99,7 +100,7 @@ static void compare(sqlite3 *db, const char *query, int times)
 int main(int argc, char **argv)
 {
 	const uint32_t n = (uint32_t)((argc > 1 ? atof(argv[1]) : 10) * 1e6);
-	const int times = argc > 2 ? WW_MIN(WW_MAX(atoi(argv[2]), 1), MAX_TIMES) : 5;
+	const int times = argc > 2 ? WW_MIN(WW_MAX(atoi(argv[2]), 1), MAX_TIMES) : 3;
 	static const char *const queries[] = {
 		"SELECT count(*) FROM %s",
 		"SELECT sum(dur) FROM %s",
@@ -125,7 +126,7 @@ int main(int argc, char **argv)
 	}
 	sqlite3 *db = ww_sql_db(q);
 	sqlite3_set_authorizer(db, NULL, NULL); /* this once it may write */
-	if (sqlite3_exec(db, "CREATE TABLE native AS SELECT * FROM state", NULL, NULL, &message)) {
+	if (sqlite3_exec(db, "CREATE TABLE native AS SELECT ts, dur, utid, state, cause FROM state", NULL, NULL, &message)) {
 		fprintf(stderr, "%s\n", message);
 		return 1;
 	}

@@ -2,14 +2,20 @@
  *
  * The pattern of a file is told by the steps between one fault and the next of the same thread and file:
  * sequential when most go forward by little (fault-around maps 16 pages at once, read-ahead more), strided
- * when most are of one same length, else random.
+ * when most are of one same length, else random. What was read ahead, and came into use later: ahead.h.
  */
+#include "analysis/ahead.h"
 #include "analysis/names.h"
 #include "analysis/rows.h"
 
 extern const struct ww_analysis ww_analysis_faults, ww_analysis_faults_file;
 
-enum { TS, TID, COMM, FILE_NAME, OFFSET, ADDRESS, DUR, MAJOR, READ, WRITE, NCOLUMNS };
+enum { TS, TID, COMM, FILE_NAME, OFFSET, ADDRESS, DUR, MAJOR, READ, AHEAD, HIT, ASKED, WRITE, NCOLUMNS };
+
+#define AHEAD_COLUMNS(at)                                                                                              \
+	[at] = {"ahead_bytes", "ahead", WW_T_BYTES, "of the file read ahead: brought in besides the page; -1 not known"},  \
+	[(at) + 1] = {"hit_bytes", "hit", WW_T_BYTES, "of that, mapped later by a fault for it or for a page beside it"},  \
+	[(at) + 2] = {"asked_bytes", "asked", WW_T_BYTES, "of that, surely used: a later fault was for it"}
 
 static const struct ww_column columns[NCOLUMNS] = {
 	[TS] = {"ts_ns", "at", WW_T_TIME, "when it began"},
@@ -21,6 +27,7 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[DUR] = {"dur_ns", "took", WW_T_DUR, "-1: its end is not in the trace"},
 	[MAJOR] = {"major", "major", WW_T_INT, "1: had to be read from the disk; 0 not; -1 not known"},
 	[READ] = {"read_bytes", "read", WW_T_BYTES, "by requests to the disk that it made: its page and what was read ahead"},
+	AHEAD_COLUMNS(AHEAD),
 	[WRITE] = {"write", "write", WW_T_INT, "1: for writing"},
 };
 
@@ -56,6 +63,14 @@ static uint32_t *select_faults(struct ww_arena *mem, const struct ww_facts *f, c
 	return order;
 }
 
+/* Three cells; only our own recordings tell of pages that are read ahead. */
+static void put_ahead(const struct ww_facts *f, const struct ww_ahead *a, union ww_cell *c)
+{
+	c[0].i = f->knows.faults ? a->ahead_bytes : -1;
+	c[1].i = f->knows.faults ? a->hit_bytes : -1;
+	c[2].i = f->knows.faults ? a->asked_bytes : -1;
+}
+
 /* Of each fault what the requests read that its thread queued within it. */
 static int64_t *read_bytes(struct ww_arena *mem, const struct ww_facts *f)
 {
@@ -79,6 +94,11 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 {
 	uint32_t n, *order = select_faults(mem, f, q, &n);
 	const int64_t *read = read_bytes(mem, f);
+	const struct ww_ahead *ahead;
+	int rc = ww_ahead_make(mem, f, &ahead, err);
+
+	if (rc)
+		return rc;
 	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_faults, f, n);
 
 	for (uint32_t k = 0; k < n; k++, c += NCOLUMNS) {
@@ -92,6 +112,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 		c[DUR].i = f->fault.dur_ns[i];
 		c[MAJOR].i = f->fault.major[i] > 1 ? -1 : f->fault.major[i];
 		c[READ].i = read[i];
+		put_ahead(f, &ahead[i], &c[AHEAD]);
 		c[WRITE].i = f->fault.write[i];
 	}
 	return 0;
@@ -99,13 +120,14 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 
 /* ---- by file ---- */
 
-enum { F_NAME, F_FAULTS, F_MAJOR, F_READ, F_TOTAL, F_AVG, F_P99, F_MAX, F_PATTERN, F_CHART, F_NCOLUMNS };
+enum { F_NAME, F_FAULTS, F_MAJOR, F_READ, F_AHEAD, F_HIT, F_ASKED, F_TOTAL, F_AVG, F_P99, F_MAX, F_PATTERN, F_CHART, F_NCOLUMNS };
 
 static const struct ww_column file_columns[F_NCOLUMNS] = {
 	[F_NAME] = {"file", "file", WW_T_STR, "empty: anonymous memory, or not known"},
 	[F_FAULTS] = {"count", "faults", WW_T_COUNT, "that began in the range"},
 	[F_MAJOR] = {"major", "major", WW_T_COUNT, "of these, read from the disk"},
 	[F_READ] = {"read_bytes", "read", WW_T_BYTES, "by their requests to the disk: their pages and what was read ahead"},
+	AHEAD_COLUMNS(F_AHEAD),
 	[F_TOTAL] = {"total_ns", "together", WW_T_DUR, "of those whose end is in the trace"},
 	[F_AVG] = {"avg_ns", "mean", WW_T_DUR, ""},
 	[F_P99] = {"p99_ns", "99 %", WW_T_DUR, ""},
@@ -121,6 +143,7 @@ static const struct ww_column file_columns[F_NCOLUMNS] = {
 struct sum {
 	uint32_t file, count, major, ended, near, same;
 	int64_t ns, max, last_step, read;
+	struct ww_ahead ahead;
 	uint64_t last_offset, end;
 	uint32_t *faults, nfaults;
 };
@@ -167,14 +190,59 @@ static int longest_first(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
 }
 
+static void add_fault(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, struct ww_samples *samples)
+{
+	struct sum *s = ww_rows_get(rows, f->fault.file[i]);
+
+	s->faults[s->count++] = i;
+	s->major += f->fault.major[i] == 1;
+	add_step(s, f->fault.offset[i]);
+	if (f->fault.dur_ns[i] < 0)
+		return;
+	s->ended++;
+	s->ns += f->fault.dur_ns[i];
+	s->max = WW_MAX(s->max, f->fault.dur_ns[i]);
+	ww_samples_push(samples, ww_rows_index(rows, s), f->fault.dur_ns[i]);
+}
+
+static void add_read(struct sum *s, int64_t read, const struct ww_ahead *a)
+{
+	s->read += read;
+	s->ahead.ahead_bytes += a->ahead_bytes;
+	s->ahead.hit_bytes += a->hit_bytes;
+	s->ahead.asked_bytes += a->asked_bytes;
+}
+
+static bool put_file(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	const struct sum *s = sum;
+
+	c[F_NAME].s = file_name(x->f, s->file);
+	c[F_FAULTS].i = s->count;
+	c[F_MAJOR].i = s->major;
+	c[F_READ].i = s->read;
+	put_ahead(x->f, &s->ahead, &c[F_AHEAD]);
+	c[F_TOTAL].i = s->ns;
+	c[F_AVG].i = s->ended ? s->ns / s->ended : 0;
+	c[F_P99].i = ww_samples_part(x->samples, row, 990);
+	c[F_MAX].i = s->max;
+	c[F_PATTERN].s = pattern_of(s);
+	c[F_CHART].s = chart_of(x->mem, x->f, s);
+	return true;
+}
+
 static int run_files(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 		     struct ww_err *err)
 {
 	uint32_t n, *faults = select_faults(mem, f, q, &n);
 	const int64_t *read = read_bytes(mem, f);
+	const struct ww_ahead *ahead;
 	struct ww_samples samples = {0};
 	struct ww_rows rows;
+	int rc = ww_ahead_make(mem, f, &ahead, err);
 
+	if (rc)
+		return rc;
 	ww_rows_init(&rows, sizeof(struct sum));
 	for (uint32_t k = 0; k < n; k++) { /* counted first, so that each file's list has its place */
 		struct sum *s = ww_rows_get(&rows, f->fault.file[faults[k]]);
@@ -186,37 +254,14 @@ static int run_files(struct ww_arena *mem, const struct ww_facts *f, const struc
 		s->faults = WW_ARENA_ARRAY(mem, uint32_t, s->nfaults);
 	}
 	for (uint32_t k = 0; k < n; k++) {
-		uint32_t i = faults[k];
-		struct sum *s = ww_rows_get(&rows, f->fault.file[i]);
-		s->faults[s->count++] = i;
-		s->major += f->fault.major[i] == 1;
-		s->read += read[i];
-		add_step(s, f->fault.offset[i]);
-		if (f->fault.dur_ns[i] < 0)
-			continue;
-		s->ended++;
-		s->ns += f->fault.dur_ns[i];
-		s->max = WW_MAX(s->max, f->fault.dur_ns[i]);
-		ww_samples_push(&samples, ww_rows_index(&rows, s), f->fault.dur_ns[i]);
+		add_fault(f, faults[k], &rows, &samples);
+		add_read(ww_rows_get(&rows, f->fault.file[faults[k]]), read[faults[k]], &ahead[faults[k]]);
 	}
-	ww_samples_seal(&samples);
-	const uint32_t *order = ww_rows_order(mem, &rows, longest_first);
-	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_faults_file, f, rows.n);
-	for (uint32_t i = 0; i < rows.n; i++, c += F_NCOLUMNS) {
-		const struct sum *s = ww_rows_at(&rows, order[i]);
-		c[F_NAME].s = file_name(f, s->file);
-		c[F_FAULTS].i = s->count;
-		c[F_MAJOR].i = s->major;
-		c[F_READ].i = s->read;
-		c[F_TOTAL].i = s->ns;
-		c[F_AVG].i = s->ended ? s->ns / s->ended : 0;
-		c[F_P99].i = ww_samples_part(&samples, order[i], 990);
-		c[F_MAX].i = s->max;
-		c[F_PATTERN].s = pattern_of(s);
-		c[F_CHART].s = chart_of(mem, f, s);
-	}
-	ww_samples_release(&samples);
-	ww_rows_release(&rows);
+	const struct ww_fill fill = {
+		.analysis = &ww_analysis_faults_file, .f = f, .q = q, .mem = mem,
+		.order = longest_first, .put = put_file, .samples = &samples,
+	};
+	ww_rows_fill(&fill, &rows, ret);
 	return 0;
 }
 

@@ -148,6 +148,28 @@ static void put_sums(const struct sum *s, const struct ww_samples *samples, uint
 	c[FAILED].i = s->failed;
 }
 
+static bool put_thread(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	const struct sum *s = sum;
+
+	c[TID].i = x->f->thread.tid[s->thread];
+	c[PID].i = x->f->thread.pid[s->thread];
+	c[COMM].s = ww_name_comm(x->f, s->thread);
+	put_sums(s, x->samples, row, c + T_SUMS);
+	return true;
+}
+
+static bool put_file(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	const struct sum *s = sum;
+
+	c[NAME].s = ww_name_file(x->f, s->file);
+	c[KIND].s = ww_file_kind_name(x->f->file.kind[s->file]);
+	c[USER].s = ww_name_thread(x->mem, x->f, s->thread);
+	put_sums(s, x->samples, row, c + F_SUMS);
+	return true;
+}
+
 static int make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 		const struct ww_analysis *a, bool by_thread)
 {
@@ -159,24 +181,11 @@ static int make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_
 		if (taken(f, q, i, by_thread))
 			add_call(f, i, by_thread, &rows, &samples);
 	add_waits(f, q, by_thread, &rows);
-	ww_samples_seal(&samples);
-	const uint32_t *order = ww_rows_order(mem, &rows, longest_first);
-	union ww_cell *c = ww_table_init(mem, ret, a, f, rows.n);
-	for (uint32_t i = 0; i < rows.n; i++, c += a->ncolumns) {
-		const struct sum *s = ww_rows_at(&rows, order[i]);
-		put_sums(s, &samples, order[i], c + (by_thread ? T_SUMS : F_SUMS));
-		if (by_thread) {
-			c[TID].i = f->thread.tid[s->thread];
-			c[PID].i = f->thread.pid[s->thread];
-			c[COMM].s = ww_name_comm(f, s->thread);
-		} else {
-			c[NAME].s = ww_name_file(f, s->file);
-			c[KIND].s = ww_file_kind_name(f->file.kind[s->file]);
-			c[USER].s = ww_name_thread(mem, f, s->thread);
-		}
-	}
-	ww_samples_release(&samples);
-	ww_rows_release(&rows);
+	const struct ww_fill fill = {
+		.analysis = a, .f = f, .q = q, .mem = mem, .order = longest_first, .put = by_thread ? put_thread : put_file,
+		.samples = &samples,
+	};
+	ww_rows_fill(&fill, &rows, ret);
 	return 0;
 }
 

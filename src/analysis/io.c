@@ -97,50 +97,55 @@ static int most_first(const void *a, const void *b)
 	return i < k ? 1 : i > k ? -1 : 0;
 }
 
+static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	const struct sum *s = sum;
+
+	c[WHAT].s = x->analysis == &ww_analysis_io_process ? ww_name_thread(x->mem, x->f, s->submitter)
+							   : ww_name_device(x->mem, x->f, s->dev);
+	c[OP].s = op_name(s->op);
+	c[COUNT].i = s->count;
+	c[BYTES].i = s->bytes;
+	c[QUEUE].i = s->queue;
+	c[DEVICE].i = s->device;
+	c[AVG].i = s->done ? (s->queue + s->device) / s->done : 0;
+	c[P50].i = ww_samples_part(x->samples, row, 500);
+	c[P99].i = ww_samples_part(x->samples, row, 990);
+	c[MAX].i = s->max;
+	c[MAX_AT].i = s->done ? s->max_at : WW_NO_TIME;
+	c[OPEN].i = s->open;
+	return true;
+}
+
 static int make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
-		const struct ww_analysis *a, bool by_process)
+		const struct ww_analysis *a)
 {
 	struct ww_samples samples = {0};
 	struct ww_rows rows;
 
 	ww_rows_init(&rows, sizeof(struct sum));
-	for (uint32_t i = 0; i < f->block_io.n; i++)
+	for (uint32_t i = 0; i < f->block_io.n; i++) {
+		const uint64_t who = a == &ww_analysis_io_process ? f->block_io.submitter[i] : f->block_io.dev[i];
 		if (taken(f, q, i))
-			add(f, i, &rows, ((uint64_t)(by_process ? f->block_io.submitter[i] : f->block_io.dev[i]) << 8) |
-				f->block_io.write[i], &samples);
-	ww_samples_seal(&samples);
-	const uint32_t *order = ww_rows_order(mem, &rows, most_first);
-	union ww_cell *c = ww_table_init(mem, ret, a, f, rows.n);
-	for (uint32_t i = 0; i < rows.n; i++, c += NCOLUMNS) {
-		const struct sum *s = ww_rows_at(&rows, order[i]);
-		c[WHAT].s = by_process ? ww_name_thread(mem, f, s->submitter) : ww_name_device(mem, f, s->dev);
-		c[OP].s = op_name(s->op);
-		c[COUNT].i = s->count;
-		c[BYTES].i = s->bytes;
-		c[QUEUE].i = s->queue;
-		c[DEVICE].i = s->device;
-		c[AVG].i = s->done ? (s->queue + s->device) / s->done : 0;
-		c[P50].i = ww_samples_part(&samples, order[i], 500);
-		c[P99].i = ww_samples_part(&samples, order[i], 990);
-		c[MAX].i = s->max;
-		c[MAX_AT].i = s->done ? s->max_at : WW_NO_TIME;
-		c[OPEN].i = s->open;
+			add(f, i, &rows, who << 8 | f->block_io.write[i], &samples);
 	}
-	ww_samples_release(&samples);
-	ww_rows_release(&rows);
+	const struct ww_fill fill = {
+		.analysis = a, .f = f, .q = q, .mem = mem, .order = most_first, .put = put, .samples = &samples,
+	};
+	ww_rows_fill(&fill, &rows, ret);
 	return 0;
 }
 
 static int run_devices(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q,
 		       struct ww_table *ret, struct ww_err *err)
 {
-	return make(mem, f, q, ret, &ww_analysis_io, false);
+	return make(mem, f, q, ret, &ww_analysis_io);
 }
 
 static int run_processes(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q,
 			 struct ww_table *ret, struct ww_err *err)
 {
-	return make(mem, f, q, ret, &ww_analysis_io_process, true);
+	return make(mem, f, q, ret, &ww_analysis_io_process);
 }
 
 /* ---- the histogram: powers of two microseconds, as bcc's biolatency draws it ---- */

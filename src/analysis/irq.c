@@ -86,43 +86,55 @@ static void add(const struct ww_facts *f, const struct ww_query *q, struct ww_ro
 	}
 }
 
+/* What put() needs besides. */
+struct beside {
+	struct ww_samples delays;
+	const struct ww_share *most;
+};
+
+static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	const struct beside *b = x->ctx;
+	const struct sum *s = sum;
+
+	c[KIND].s = ww_irq_kind_name(s->kind);
+	c[VECTOR].i = s->vector;
+	c[NAME].s = ww_facts_str(x->f, s->name);
+	c[COUNT].i = s->count;
+	c[TOTAL].i = s->ns;
+	c[AVG].i = s->ns / s->count;
+	c[P50].i = ww_samples_part(x->samples, row, 500);
+	c[P99].i = ww_samples_part(x->samples, row, 990);
+	c[MAX].i = s->max;
+	c[MAX_AT].i = s->max_at;
+	c[RAISED].i = s->raised;
+	c[DELAY_AVG].i = s->raised ? s->delay / s->raised : 0;
+	c[DELAY_P99].i = ww_samples_part(&b->delays, row, 990);
+	c[DELAY_MAX].i = s->delay_max;
+	c[SUFFERER].s = b->most[row].ns ? ww_name_thread(x->mem, x->f, b->most[row].thread) : "";
+	c[SUFFERER_NS].i = b->most[row].ns;
+	return true;
+}
+
 static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 	       struct ww_err *err)
 {
-	struct ww_samples samples = {0}, delays = {0};
+	struct ww_samples samples = {0};
+	struct beside beside = {0};
 	struct ww_rows rows, victims;
 
 	ww_rows_init(&rows, sizeof(struct sum));
 	ww_rows_init(&victims, sizeof(struct ww_share));
-	add(f, q, &rows, &victims, &samples, &delays);
-	ww_samples_seal(&samples);
-	ww_samples_seal(&delays);
-	const struct ww_share *most = ww_share_largest(mem, &victims, rows.n);
-	const uint32_t *order = ww_rows_order(mem, &rows, most_first);
-	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_irq, f, rows.n);
-	for (uint32_t i = 0; i < rows.n; i++, c += NCOLUMNS) {
-		const struct sum *s = ww_rows_at(&rows, order[i]);
-		c[KIND].s = ww_irq_kind_name(s->kind);
-		c[VECTOR].i = s->vector;
-		c[NAME].s = ww_facts_str(f, s->name);
-		c[COUNT].i = s->count;
-		c[TOTAL].i = s->ns;
-		c[AVG].i = s->ns / s->count;
-		c[P50].i = ww_samples_part(&samples, order[i], 500);
-		c[P99].i = ww_samples_part(&samples, order[i], 990);
-		c[MAX].i = s->max;
-		c[MAX_AT].i = s->max_at;
-		c[RAISED].i = s->raised;
-		c[DELAY_AVG].i = s->raised ? s->delay / s->raised : 0;
-		c[DELAY_P99].i = ww_samples_part(&delays, order[i], 990);
-		c[DELAY_MAX].i = s->delay_max;
-		c[SUFFERER].s = most[order[i]].ns ? ww_name_thread(mem, f, most[order[i]].thread) : "";
-		c[SUFFERER_NS].i = most[order[i]].ns;
-	}
-	ww_samples_release(&samples);
-	ww_samples_release(&delays);
+	add(f, q, &rows, &victims, &samples, &beside.delays);
+	ww_samples_seal(&beside.delays);
+	beside.most = ww_share_largest(mem, &victims, rows.n);
+	const struct ww_fill fill = {
+		.analysis = &ww_analysis_irq, .f = f, .q = q, .mem = mem,
+		.order = most_first, .put = put, .samples = &samples, .ctx = &beside,
+	};
+	ww_rows_fill(&fill, &rows, ret);
+	ww_samples_release(&beside.delays);
 	ww_rows_release(&victims);
-	ww_rows_release(&rows);
 	return 0;
 }
 

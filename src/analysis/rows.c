@@ -92,6 +92,16 @@ int64_t ww_samples_part(const struct ww_samples *s, uint32_t row, uint32_t permi
 	return n ? s->all.v[first + (rank ? rank - 1 : 0)].ns : 0;
 }
 
+void ww_samples_put(const struct ww_samples *s, uint32_t row, uint32_t count, int64_t total_ns, int64_t max_ns,
+		    union ww_cell *c)
+{
+	c[0].i = count ? total_ns / count : 0;
+	c[1].i = ww_samples_part(s, row, 500);
+	c[2].i = ww_samples_part(s, row, 950);
+	c[3].i = ww_samples_part(s, row, 990);
+	c[4].i = max_ns;
+}
+
 void ww_samples_release(struct ww_samples *s)
 {
 	ww_vec_free(&s->all);
@@ -163,6 +173,25 @@ int ww_query_need_cgroups(const struct ww_facts *f, struct ww_err *err)
 	ww_err_set(err, WW_EUNSUPPORTED, f->host.trace_path, WW_ERR_NO_OFFSET,
 		   "the trace does not tell in which cgroups its threads were");
 	return ww_err_hint(err, "`whywait record` writes it (of cgroups version 2); other recorders have no event for it");
+}
+
+#define SLICES 100           /* without --every */
+#define MAX_SLICES (1u << 20) /* facts/slices.h */
+#define MAX_ROWS 10000000u
+
+int ww_slicing_make(const struct ww_facts *f, const struct ww_query *q, uint32_t series, const char *what,
+		    struct ww_slicing *ret, struct ww_err *err)
+{
+	const int64_t from = ww_query_from(f, q), to = ww_query_to(f, q);
+	const int64_t every = q->every_ns > 0 ? WW_MIN(q->every_ns, INT64_MAX / 4) : WW_MAX((to - from + SLICES - 1) / SLICES, 1);
+	const uint64_t n = (uint64_t)(to - from + every - 1) / (uint64_t)every;
+
+	if (n > MAX_SLICES || n * series > MAX_ROWS) {
+		ww_err_set(err, WW_ELIMIT, NULL, WW_ERR_NO_OFFSET, "%" PRIu64 " slices of %u %s are too many", n, series, what);
+		return ww_err_hint(err, "ask for longer slices (--every) or a shorter range (--from, --to)");
+	}
+	*ret = (struct ww_slicing){from, to, every, (uint32_t)n};
+	return 0;
 }
 
 union ww_cell *ww_table_init(struct ww_arena *mem, struct ww_table *ret, const struct ww_analysis *a,

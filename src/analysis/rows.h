@@ -49,6 +49,9 @@ void ww_samples_seal(struct ww_samples *s);
 /* The smallest sample that at least permille/1000 of the row's are not above (nearest rank); 0 of none. */
 int64_t ww_samples_part(const struct ww_samples *s, uint32_t row, uint32_t permille);
 void ww_samples_release(struct ww_samples *s);
+/* Five cells in a row: mean, median, 95 %, 99 %, longest, of `count` samples of which the sums are known. */
+void ww_samples_put(const struct ww_samples *s, uint32_t row, uint32_t count, int64_t total_ns, int64_t max_ns,
+		    union ww_cell *c);
 
 /* How much of a row's time is each thread's; a share is a row of its own kind, by (row, thread). */
 struct ww_share {
@@ -82,6 +85,33 @@ static inline bool ww_query_asks(const struct ww_query *q)
 
 /* Does it ask about this thread? One that names none asks about all. By cgroup: the last one that it was in. */
 bool ww_query_takes(const struct ww_facts *f, const struct ww_query *q, uint32_t thread);
+
+/* The query's range within the trace. */
+static inline int64_t ww_query_from(const struct ww_facts *f, const struct ww_query *q)
+{
+	return WW_MAX(q->from_ts_ns, f->begin_ts_ns);
+}
+
+static inline int64_t ww_query_to(const struct ww_facts *f, const struct ww_query *q)
+{
+	return WW_MAX(WW_MIN(q->to_ts_ns, f->end_ts_ns), ww_query_from(f, q));
+}
+
+/* That range in slices of the query's every_ns (not given: a hundred); the last one ends with the range. */
+struct ww_slicing {
+	int64_t from_ts_ns, to_ts_ns, every_ns;
+	uint32_t n; /* 0: the range is empty */
+};
+
+/* error -WW_ELIMIT more slices than facts/slices.h makes at once, or that times `series` ("CPUs") are too many rows */
+int ww_slicing_make(const struct ww_facts *f, const struct ww_query *q, uint32_t series, const char *what,
+		    struct ww_slicing *ret, struct ww_err *err);
+
+static inline void ww_slicing_bounds(const struct ww_slicing *s, uint32_t i, int64_t *ret_from, int64_t *ret_to)
+{
+	*ret_from = s->from_ts_ns + (int64_t)i * s->every_ns;
+	*ret_to = WW_MIN(*ret_from + s->every_ns, s->to_ts_ns);
+}
 
 /* From sums to a table: how its rows are ordered and filled. */
 struct ww_fill {

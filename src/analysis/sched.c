@@ -114,11 +114,7 @@ static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww
 	c[RUNNING].i = s->running;
 	c[DELAYS].i = s->delays;
 	c[TOTAL].i = s->delay;
-	c[AVG].i = s->delays ? s->delay / s->delays : 0;
-	c[P50].i = ww_samples_part(x->samples, row, 500);
-	c[P95].i = ww_samples_part(x->samples, row, 950);
-	c[P99].i = ww_samples_part(x->samples, row, 990);
-	c[MAX].i = s->max;
+	ww_samples_put(x->samples, row, s->delays, s->delay, s->max, &c[AVG]);
 	c[MAX_AT].i = s->delays ? s->max_at : WW_NO_TIME;
 	c[PREEMPTED].i = s->preempted;
 	c[MIGRATED].i = s->migrated;

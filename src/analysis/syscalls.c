@@ -95,11 +95,7 @@ static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww
 	c[TOTAL].i = s->total;
 	c[WAITED].i = s->blocked;
 	c[MIN].i = s->min;
-	c[AVG].i = s->done ? s->total / s->done : 0;
-	c[P50].i = ww_samples_part(x->samples, row, 500);
-	c[P95].i = ww_samples_part(x->samples, row, 950);
-	c[P99].i = ww_samples_part(x->samples, row, 990);
-	c[MAX].i = s->max;
+	ww_samples_put(x->samples, row, s->done, s->total, s->max, &c[AVG]);
 	c[OPEN].i = s->open;
 	c[LATE].i = s->late;
 	c[OTHER].i = s->other;

@@ -8,6 +8,7 @@
  */
 #include "analysis/names.h"
 #include "analysis/rows.h"
+#include "facts/slices.h"
 
 extern const struct ww_analysis ww_analysis_usage, ww_analysis_usage_process, ww_analysis_usage_cgroup,
 	ww_analysis_usage_cpu, ww_analysis_usage_time;
@@ -54,16 +55,6 @@ static const struct ww_column time_columns[] = {
 	{"percent", "%", WW_T_PERCENT, "busy, of the slice; of all CPUs together for -1"},
 };
 
-static int64_t range_from(const struct ww_facts *f, const struct ww_query *q)
-{
-	return WW_MAX(q->from_ts_ns, f->begin_ts_ns);
-}
-
-static int64_t range_to(const struct ww_facts *f, const struct ww_query *q)
-{
-	return WW_MAX(WW_MIN(q->to_ts_ns, f->end_ts_ns), range_from(f, q));
-}
-
 static double percent(int64_t ns, int64_t of)
 {
 	return of > 0 ? 100.0 * (double)ns / (double)of : 0;
@@ -96,33 +87,61 @@ static void sum_threads(const struct ww_facts *f, const struct ww_query *q, stru
 	}
 }
 
+/* From sums to rows: put_*() write a row each; their shares are of the range. */
+static int fill(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+		const struct ww_analysis *a, struct ww_rows *r, int (*order)(const void *a, const void *b),
+		bool (*put)(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c))
+{
+	const int64_t wall = ww_query_to(f, q) - ww_query_from(f, q);
+	const struct ww_fill fill = {.analysis = a, .f = f, .q = q, .mem = mem, .order = order, .put = put, .ctx = &wall};
+
+	ww_rows_fill(&fill, r, ret);
+	return 0;
+}
+
+static double share(const struct ww_fill *x, int64_t ns)
+{
+	return percent(ns, *(const int64_t *)x->ctx);
+}
+
+static bool put_thread(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	const struct sum *s = sum;
+
+	c[0].i = x->f->thread.tid[s->thread];
+	c[1].i = x->f->thread.pid[s->thread];
+	c[2].s = ww_name_comm(x->f, s->thread);
+	c[3].i = s->ns;
+	c[4].d = share(x, s->ns);
+	c[5].i = s->count;
+	return true;
+}
+
 static int run_threads(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q,
 		       struct ww_table *ret, struct ww_err *err)
 {
-	int64_t wall = range_to(f, q) - range_from(f, q);
 	struct ww_rows r;
 
 	ww_rows_init(&r, sizeof(struct sum));
 	sum_threads(f, q, &r);
-	const uint32_t *order = ww_rows_order(mem, &r, most_first);
-	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_usage, f, r.n);
-	for (uint32_t i = 0; i < r.n; i++, c += WW_ARRAY_SIZE(thread_columns)) {
-		const struct sum *s = ww_rows_at(&r, order[i]);
-		c[0].i = f->thread.tid[s->thread];
-		c[1].i = f->thread.pid[s->thread];
-		c[2].s = ww_name_comm(f, s->thread);
-		c[3].i = s->ns;
-		c[4].d = percent(s->ns, wall);
-		c[5].i = s->count;
-	}
-	ww_rows_release(&r);
-	return 0;
+	return fill(mem, f, q, ret, &ww_analysis_usage, &r, most_first, put_thread);
+}
+
+static bool put_process(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	const struct sum *s = sum;
+
+	c[0].i = x->f->thread.pid[s->thread];
+	c[1].s = ww_name_comm(x->f, s->thread);
+	c[2].i = s->ns;
+	c[3].d = share(x, s->ns);
+	c[4].i = s->count;
+	return true;
 }
 
 static int run_processes(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q,
 			 struct ww_table *ret, struct ww_err *err)
 {
-	int64_t wall = range_to(f, q) - range_from(f, q);
 	struct ww_rows threads, r;
 
 	ww_rows_init(&threads, sizeof(struct sum));
@@ -137,19 +156,8 @@ static int run_processes(struct ww_arena *mem, const struct ww_facts *f, const s
 			s->thread = t->thread;
 		s->ns += t->ns;
 	}
-	const uint32_t *order = ww_rows_order(mem, &r, most_first);
-	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_usage_process, f, r.n);
-	for (uint32_t i = 0; i < r.n; i++, c += WW_ARRAY_SIZE(process_columns)) {
-		const struct sum *s = ww_rows_at(&r, order[i]);
-		c[0].i = f->thread.pid[s->thread];
-		c[1].s = ww_name_comm(f, s->thread);
-		c[2].i = s->ns;
-		c[3].d = percent(s->ns, wall);
-		c[4].i = s->count;
-	}
 	ww_rows_release(&threads);
-	ww_rows_release(&r);
-	return 0;
+	return fill(mem, f, q, ret, &ww_analysis_usage_process, &r, most_first, put_process);
 }
 
 /* A thread's moves, found by thread; each leads to its next one (index + 1, 0 none). */
@@ -209,10 +217,20 @@ static int most_cgroup_first(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
 }
 
+static bool put_cgroup(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	const struct cgroup_sum *s = sum;
+
+	c[0].s = ww_facts_str(x->f, s->cgroup);
+	c[1].i = s->ns;
+	c[2].d = share(x, s->ns);
+	c[3].i = s->threads;
+	return true;
+}
+
 static int run_cgroups(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 		       struct ww_err *err)
 {
-	int64_t wall = range_to(f, q) - range_from(f, q);
 	struct ww_rows r, pairs;
 	struct moves moves;
 
@@ -226,19 +244,9 @@ static int run_cgroups(struct ww_arena *mem, const struct ww_facts *f, const str
 		if (to > from && !(f->thread.flags[t] & WW_TF_IDLE) && ww_query_takes(f, q, t))
 			add_run(f, &moves, t, from, to, &r, &pairs);
 	}
-	const uint32_t *order = ww_rows_order(mem, &r, most_cgroup_first);
-	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_usage_cgroup, f, r.n);
-	for (uint32_t i = 0; i < r.n; i++, c += WW_ARRAY_SIZE(cgroup_columns)) {
-		const struct cgroup_sum *s = ww_rows_at(&r, order[i]);
-		c[0].s = ww_facts_str(f, s->cgroup);
-		c[1].i = s->ns;
-		c[2].d = percent(s->ns, wall);
-		c[3].i = s->threads;
-	}
 	ww_u64map_release(&moves.first);
 	ww_rows_release(&pairs);
-	ww_rows_release(&r);
-	return 0;
+	return fill(mem, f, q, ret, &ww_analysis_usage_cgroup, &r, most_cgroup_first, put_cgroup);
 }
 
 struct cpu_sum {
@@ -266,7 +274,7 @@ static struct cpu_sum sum_cpu(const struct ww_facts *f, const struct ww_query *q
 static int run_cpus(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 		    struct ww_err *err)
 {
-	const int64_t from = range_from(f, q), to = range_to(f, q);
+	const int64_t from = ww_query_from(f, q), to = ww_query_to(f, q);
 	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_usage_cpu, f, f->host.ncpus);
 
 	for (uint32_t cpu = 0; cpu < f->host.ncpus; cpu++, c += WW_ARRAY_SIZE(cpu_columns)) {
@@ -282,36 +290,48 @@ static int run_cpus(struct ww_arena *mem, const struct ww_facts *f, const struct
 	return 0;
 }
 
-#define SLICES 100           /* without --every */
-#define MAX_SLICES 10000000u
+/* Of each slice how long the CPU was busy, in steps of `stride` cells. Where nobody is left out, from the marks of
+ * facts/slices.h: a slice costs the same however much happened in it. */
+static void put_cpu(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, const struct ww_slicing *s,
+		    uint32_t cpu, union ww_cell *c, size_t stride)
+{
+	const uint32_t whole = ww_query_asks(q) || q->command_only ? 0 : s->n - 1; /* the last one may be shorter */
+	struct ww_cpu_slice *slices = WW_ARENA_ARRAY(mem, struct ww_cpu_slice, whole + 1);
+	int64_t b, e;
+
+	const bool marked = whole && !ww_facts_cpu_slices(f, cpu, s->from_ts_ns, s->from_ts_ns + whole * s->every_ns, whole, slices);
+	for (uint32_t i = 0; i < s->n; i++, c += stride) {
+		ww_slicing_bounds(s, i, &b, &e);
+		c[0].i = b;
+		c[1].i = e - b;
+		c[2].i = cpu;
+		c[3].i = marked && i < whole ? slices[i].busy_ns : sum_cpu(f, q, cpu, b, e).busy;
+		c[4].d = percent(c[3].i, e - b);
+	}
+}
 
 static int run_time(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 		    struct ww_err *err)
 {
-	const int64_t from = range_from(f, q), to = range_to(f, q);
-	const int64_t every = q->every_ns > 0 ? q->every_ns : WW_MAX((to - from + SLICES - 1) / SLICES, 1);
-	const uint64_t n = (uint64_t)((to - from + every - 1) / every);
-	const uint32_t ncpus = f->host.ncpus;
+	const uint32_t ncpus = f->host.ncpus, series = ncpus + 1;
+	const size_t width = WW_ARRAY_SIZE(time_columns);
+	struct ww_slicing s;
+	int rc = ww_slicing_make(f, q, series, "CPUs", &s, err);
 
-	if (n * (ncpus + 1ull) > MAX_SLICES) {
-		ww_err_set(err, WW_ELIMIT, NULL, WW_ERR_NO_OFFSET, "%" PRIu64 " slices of %u CPUs are too many", n, ncpus);
-		return ww_err_hint(err, "ask for longer slices (--every) or a shorter range (--from, --to)");
-	}
-	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_usage_time, f, (uint32_t)n * (ncpus + 1));
-	for (uint64_t s = 0; s < n; s++) {
-		const int64_t b = from + (int64_t)s * every, e = WW_MIN(b + every, to);
-		union ww_cell *all = c;
-		for (int64_t cpu = -1; cpu < (int64_t)ncpus; cpu++, c += WW_ARRAY_SIZE(time_columns)) {
-			c[0].i = b;
-			c[1].i = e - b;
-			c[2].i = cpu;
-			if (cpu < 0)
-				continue;
-			c[3].i = sum_cpu(f, q, (uint32_t)cpu, b, e).busy;
-			c[4].d = percent(c[3].i, e - b);
-			all[3].i += c[3].i;
-		}
-		all[4].d = percent(all[3].i, (e - b) * ncpus);
+	if (rc)
+		return rc;
+	union ww_cell *cells = ww_table_init(mem, ret, &ww_analysis_usage_time, f, s.n * series);
+	for (uint32_t cpu = 0; cpu < ncpus && s.n; cpu++)
+		put_cpu(mem, f, q, &s, cpu, cells + (cpu + 1) * width, series * width);
+	for (uint32_t i = 0; i < s.n; i++) {
+		union ww_cell *all = cells + (size_t)i * series * width;
+		int64_t e;
+		ww_slicing_bounds(&s, i, &all[0].i, &e);
+		all[1].i = e - all[0].i;
+		all[2].i = -1;
+		for (uint32_t cpu = 0; cpu < ncpus; cpu++)
+			all[3].i += all[(cpu + 1) * width + 3].i;
+		all[4].d = percent(all[3].i, all[1].i * ncpus);
 	}
 	return 0;
 }

@@ -1,8 +1,11 @@
 /* cache.c - reads the facts file where there is one of this trace, else has it written while the answer is made. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/place.h"
 #include "cmd/cache.h"
 #include "cmd/commands.h"
 #include "cmd/load.h"
@@ -96,6 +99,8 @@ static bool read_from(struct ww_cache *c, const char *file, struct ww_facts *f, 
 		return false;
 	}
 	f->host.trace_path = ww_arena_strdup(&f->mem, c->path);
+	if (file == c->places.cache) /* used: it stays longer there */
+		utimensat(AT_FDCWD, file, NULL, 0);
 	if (c->opts.verbose)
 		fprintf(stderr, "whywait: the facts are from %s\n", file);
 	return true;
@@ -119,7 +124,8 @@ static void *write_facts(void *arg)
 	const bool elsewhere = *c->places.cache && (!c->err.code || c->err.code == WW_EPERM);
 	if (elsewhere) {
 		ww_err_clear(&c->err);
-		ww_facts_save(c->f, &c->key, &c->notes, c->places.cache, &c->err);
+		if (!ww_facts_save(c->f, &c->key, &c->notes, c->places.cache, &c->err))
+			ww_place_prune(c->places.cache, ".facts", ww_place_cache_bytes());
 	}
 	return NULL;
 }

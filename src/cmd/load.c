@@ -183,6 +183,8 @@ static bool clock_parse(const char *s, int64_t begin_epoch_ns, int64_t *ret_epoc
 	return true;
 }
 
+#define MAX_SECONDS 9000000000LL /* that int64 has ns for */
+
 int ww_time_resolve(const char *path, int64_t begin_ts_ns, int64_t offset, const char *s, int64_t *ret,
 		    struct ww_err *err)
 {
@@ -200,7 +202,7 @@ int ww_time_resolve(const char *path, int64_t begin_ts_ns, int64_t offset, const
 	errno = 0;
 	long long whole = strtoll(s, &end, 10);
 	if (end != s && !errno && whole >= 0) {
-		if (!*end && whole >= 1000000000000000LL) { /* ns since the epoch */
+		if (!*end && whole >= MAX_SECONDS) { /* ns since the epoch, or of the trace's clock where it has no date */
 			*ret = whole - offset;
 			return 0;
 		}
@@ -211,7 +213,7 @@ int ww_time_resolve(const char *path, int64_t begin_ts_ns, int64_t offset, const
 				for (end++; *end >= '0' && *end <= '9'; end++, unit /= 10)
 					frac += (*end - '0') * unit;
 			}
-			if (!*end && whole < 9000000000LL) {
+			if (!*end && whole < MAX_SECONDS) {
 				*ret = whole * WW_NS_PER_S + frac - offset;
 				return 0;
 			}

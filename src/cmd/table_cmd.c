@@ -38,6 +38,14 @@ static bool is_of(const struct ww_analysis *first, const struct ww_analysis *a)
 	return !strncmp(a->name, first->name, len) && (!a->name[len] || a->name[len] == '_');
 }
 
+/* The analysis that is drawn above the rows of `first`; NULL none. */
+static const struct ww_analysis *chart_of(const struct ww_analysis *first)
+{
+	const struct ww_analysis *a = find_by(first, "time");
+
+	return a && a->chart ? a : NULL;
+}
+
 /* "process, cpu, time": what --by of this command takes. */
 static const char *list_by(const struct ww_analysis *first, char *buf, size_t size)
 {
@@ -137,7 +145,7 @@ static int make(struct ww_arena *mem, const struct ww_loaded *l, const struct ta
 static int put_chart(struct ww_arena *mem, const struct ww_loaded *l, const struct table_opts *to, uint32_t width,
 		     struct ww_err *err)
 {
-	const struct ww_analysis *a = find_by(to->first, "time");
+	const struct ww_analysis *a = chart_of(to->first);
 	const int64_t from = WW_MAX(l->query.from_ts_ns, l->facts.begin_ts_ns),
 		      to_ts = WW_MIN(l->query.to_ts_ns, l->facts.end_ts_ns);
 	struct ww_query q = l->query;
@@ -160,7 +168,7 @@ static int put_chart(struct ww_arena *mem, const struct ww_loaded *l, const stru
 static int print(const struct ww_loaded *l, const struct table_opts *to, const struct ww_opts *o)
 {
 	struct ww_text_opts text = ww_text_opts_of(o, stdout, 0, false);
-	const bool chart = !o->json && to->analysis == to->first && find_by(to->first, "time");
+	const bool chart = !o->json && to->analysis == to->first && chart_of(to->first);
 	struct ww_err err = {0};
 	struct ww_arena mem;
 	struct ww_table t;
@@ -200,13 +208,15 @@ int ww_table_cmd(int argc, char **argv)
 		[OPT_SORT] = {"sort", 's', "COLUMN", "by this column, named as in JSON"},
 		[OPT_BY] = {"by", 'b', "WHAT", by_doc},
 		[OPT_ALL] = {"all", 'a', NULL, "of everybody, where it is of the recorded command and its children else"},
-		[OPT_EVERY] = {"every", 0, "DUR", "slices of this length (10ms), for --by=time and the chart"},
+		[OPT_EVERY] = {"every", 0, "DUR", "slices of this length (10ms), for --by=time and a chart"},
 		[OPT_WIDTH] = {"width", 'w', "N", "columns of the chart"},
 	};
 	if (!*by)
 		extra[OPT_BY].name = NULL;
 	if (!find_by(to.first, "time"))
 		extra[OPT_EVERY].name = NULL;
+	if (!chart_of(to.first))
+		extra[OPT_WIDTH].name = NULL;
 	const struct ww_opts_spec spec = {
 		.name = to.first->name, .args = "[TRACE]", .max_traces = 1, .summary = to.first->summary,
 		.groups = WW_OG_TARGET | WW_OG_RANGE | WW_OG_JSON | WW_OG_TOP | WW_OG_FACTS,
@@ -215,7 +225,7 @@ int ww_table_cmd(int argc, char **argv)
 	rc = ww_opts_parse(&o, argc, argv, &spec);
 	if (rc >= 0)
 		return rc;
-	if (to.every_ns && o.json && to.analysis == to.first)
+	if (to.every_ns && to.analysis == to.first && (o.json || !chart_of(to.first)))
 		to.analysis = find_by(to.first, "time");
 	rc = ww_load(o.traces[0], &o, &l);
 	if (rc)

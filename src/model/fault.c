@@ -50,6 +50,21 @@ void ww_on_own_fault_end(struct ww_model *m, const struct ww_event *ev)
 		ww_thr_running(m, t, m->now);
 }
 
+void ww_on_own_page_in(struct ww_model *m, const struct ww_event *ev)
+{
+	enum { DEV, INO, OFFSET, BYTES };
+	struct ww_thr *t = ww_thr_current(m);
+	struct ww_page_in r = {.offset = ww_v_u64(ev, OFFSET), .bytes = (uint32_t)ww_v_u64(ev, BYTES)};
+
+	/* In a call it is a fault of the kernel's own, on the caller's buffer. */
+	if (!t || t->fault_row == WW_NONE || t->in_syscall || m->cpu->depth || !r.bytes ||
+	    r.bytes > WW_PAGE_IN_MAX_BYTES || r.offset > INT64_MAX - r.bytes)
+		return;
+	r.fault = t->fault_row;
+	r.file = ww_file_intern(m, WW_FK_REG, (uint32_t)ww_v_u64(ev, DEV), ww_v_u64(ev, INO));
+	ww_page_in_push(m->f, &r);
+}
+
 void ww_on_signal_gen(struct ww_model *m, const struct ww_event *ev)
 {
 	const int64_t nr = ww_v_int(ev, S_SIG_NR, 0);

@@ -40,6 +40,7 @@ static const ww_handler handlers[WW_K_N] = {
 	[WW_K_OWN_FILE] = ww_on_own_file, [WW_K_OWN_FD] = ww_on_own_fd,
 	[WW_K_OWN_SOCK] = ww_on_own_sock, [WW_K_OWN_READY] = ww_on_own_ready,
 	[WW_K_OWN_EPOLL] = ww_on_own_epoll, [WW_K_OWN_FAULT_END] = ww_on_own_fault_end,
+	[WW_K_OWN_PAGE_IN] = ww_on_own_page_in,
 	[WW_K_OWN_URING] = ww_on_own_uring,
 	[WW_K_OWN_THROTTLE] = ww_on_own_throttle, [WW_K_OWN_STOLEN] = ww_on_own_stolen,
 	[WW_K_OWN_TIMER_TASK] = ww_on_own_timer_task,

@@ -329,7 +329,7 @@ WW_HANDLER(dump_proc); WW_HANDLER(dump_fd); WW_HANDLER(dump_irq); WW_HANDLER(dum
 WW_HANDLER(dump_ns);
 WW_HANDLER(own_target); WW_HANDLER(own_recorder); WW_HANDLER(own_block); WW_HANDLER(own_waker);
 WW_HANDLER(own_file); WW_HANDLER(own_fd); WW_HANDLER(own_sock); WW_HANDLER(own_ready);
-WW_HANDLER(own_epoll); WW_HANDLER(own_fault_end); WW_HANDLER(own_uring);
+WW_HANDLER(own_epoll); WW_HANDLER(own_fault_end); WW_HANDLER(own_page_in); WW_HANDLER(own_uring);
 WW_HANDLER(own_throttle); WW_HANDLER(own_stolen); WW_HANDLER(own_timer_task); WW_HANDLER(own_function);
 WW_HANDLER(own_sys_entry);
 WW_HANDLER(own_sys_exit); WW_HANDLER(own_fds); WW_HANDLER(own_ipi); WW_HANDLER(own_sk_ready); WW_HANDLER(own_map);

@@ -122,6 +122,7 @@ static const struct ww_vocab_row rows[] = {
 	{WW_K_OWN_READY, "whywait_ready", "tid nr fd revents data"},
 	{WW_K_OWN_EPOLL, "whywait_epoll", "pid epfd fd op data"},
 	{WW_K_OWN_FAULT_END, "whywait_fault_end", "tid address major dev ino offset"},
+	{WW_K_OWN_PAGE_IN, "whywait_page_in", "dev ino offset bytes"},
 	{WW_K_OWN_SK_READY, "whywait_sk_ready", "ino sport dport proto"},
 	{WW_K_OWN_IPI, "whywait_ipi", "cpu"},
 	{WW_K_OWN_URING, "whywait_uring", "op ctx req user_data res opcode"},

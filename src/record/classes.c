@@ -54,6 +54,7 @@ const struct ww_class ww_classes[] = {
 	OWN(MAP, "map", I32("pid") X64("start") X64("end") X64("offset") U32("dev") U64("ino")),
 	OWN(FUNCTION, "function", X64("address") STR("name")),
 	OWN(CGROUP, "cgroup", I32("tid") U8("group") U64("id") STR("path")),
+	OWN(PAGE_IN, "page_in", U32("dev") U64("ino") U64("offset") U32("bytes")),
 	OWN(FDS, "fds", I32("pid") U32("n") INT(64, 0, 16, "open[ _n ]")),
 };
 

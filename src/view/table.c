@@ -25,6 +25,8 @@ static const char *cell_text(struct ww_text *t, const struct ww_column *c, const
 			return "";
 		return ww_arena_printf(&t->mem, "%s s", ww_text_at(t, v->i));
 	case WW_T_BYTES:
+		if (v->i < 0)
+			return "?";
 		return ww_arena_strdup(&t->mem, ww_bytes_format((uint64_t)v->i, buf, sizeof(buf)));
 	case WW_T_STR:
 		return ww_arena_printf(&t->mem, "%*s%s", c->indent ? 2 * (int)WW_MIN(row[c->indent].i, 20) : 0, "",

@@ -215,9 +215,11 @@ check(whole and whole[0]['pattern'] == 'random' and whole[0]['count'] == len(wan
 check(whole and whole[0]['read_bytes'] == 4096 * whole[0]['major'] == sum(r['read_bytes'] for r in mine),
       'faults: told not to read ahead, each read its own page', (whole, [r['read_bytes'] for r in mine]))
 
-# ---- and in order, read ahead: what is in the page cache afterwards was read by somebody's fault ----
-trace, out = python('ahead', r'''
-import ctypes, mmap, os, sys, time
+# ---- read ahead: what is in the page cache afterwards was read by somebody's fault. Of it the program came to the pages
+# that it touched and, for the kernel maps 64 KB with each, to those around them. Every touch is a fault, for pages that
+# are 64 apart share no 64 KB; the kernel's own count says which of these read from the disk. ----
+AHEAD = r"""
+import ctypes, mmap, os, random, resource, sys, time
 path = sys.argv[0] + '.data'
 size = 8 << 20
 fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
@@ -231,17 +233,48 @@ at = ctypes.addressof(ctypes.c_char.from_buffer(m))
 def cached():
     if libc.mincore(ctypes.c_void_p(at), ctypes.c_size_t(size), vec):
         raise OSError(ctypes.get_errno())
-    return sum(v & 1 for v in vec)
+    return {p for p in range(size // 4096) if vec[p] & 1}
+def touch(pages):
+    major = 0
+    for p in pages:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_majflt
+        m[p * 4096]
+        major += resource.getrusage(resource.RUSAGE_SELF).ru_majflt - before
+    return major
+def around(p):
+    first = p - (at // 4096 + p) % 16
+    return set(range(max(first, 0), first + 16))
 before = cached()
-for p in range(0, 256):
-    m[p * 4096]
+pages = PAGES
+touch([])
+major = touch(pages)
 time.sleep(0.2)     # what is read ahead is there when it has been read
-print(path, cached() - before)
-''')
-path, cached = out.split()
+mapped = set().union(*map(around, pages)) & cached()
+print(path, len(before), len(cached() - before), len(pages), major, len(mapped))
+"""
+trace, out = python('ahead', AHEAD.replace('PAGES', 'range(0, 256)'))
+path, before, cached, touched, major, mapped = out.split()
 whole = [r for r in rows(trace, 'faults', '--by=file') if r['file'] == path]
 check(whole and whole[0]['read_bytes'] == int(cached) * 4096 > 0 and whole[0]['major'] < 64,
       'faults: in order, what they read is what the kernel has of the file: mincore', (whole, cached))
+if whole:
+    w = whole[0]
+    check(w['ahead_bytes'] == (int(cached) - w['major']) * 4096 and w['hit_bytes'] == (int(mapped) - w['major']) * 4096 and
+          w['asked_bytes'] == (w['count'] - w['major']) * 4096,
+          'faults: in order, what was read ahead, and what of it came into use', (w, out))
+for attempt in range(3):    # the interpreter may have read something of its own from the disk meanwhile
+    trace, out = python('hits', AHEAD.replace('PAGES', 'random.sample(range(5, 2030, 64), 25)'))
+    path, *counts = out.split()
+    before, cached, touched, major, mapped = map(int, counts)
+    w = [r for r in rows(trace, 'faults', '--by=file') if r['file'] == path][0]
+    if w['major'] == major:
+        break
+check(before == 0 and w['count'] == touched and w['major'] == major, 'faults: each touched page is one, as the kernel counts', (w, out))
+check(w['asked_bytes'] == (touched - major) * 4096, 'faults: pages read ahead and asked for later are the touched ones', (w, out))
+check(w['hit_bytes'] == (mapped - major) * 4096, 'faults: and with each of them those around it were mapped', (w, out))
+check(w['ahead_bytes'] == (cached - major) * 4096, 'faults: all others were read ahead for nothing', (w, out))
+each = [r for r in rows(trace, 'faults') if r['file'] == path]
+check(all(sum(r[k] for r in each) == w[k] for k in ('ahead_bytes', 'hit_bytes', 'asked_bytes')), 'faults: each fault has its part', each[:3])
 
 # ---- net: known bytes each way ----
 trace, out = python('net', r'''

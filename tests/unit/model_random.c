@@ -57,6 +57,7 @@ static const struct {
 	{"signal_generate", "sig=%n pid=%t"},
 	{"x86_exceptions_page_fault_user", "address=%x error_code=%n"},
 	{"whywait_fault_end", "tid=%t major=%n dev=%n ino=%n offset=%x"},
+	{"whywait_page_in", "dev=%n ino=%n offset=%x bytes=%x"},
 	{"whywait_block", "tid=%t nr=%n abi=%x flags=%n fd_kind=%x dev=%n ino=%n arg0=%x"},
 	{"whywait_fd", "pid=%t fd=%x kind=%x dev=%n ino=%n"},
 	{"whywait_file", "kind=%x dev=%n ino=%n name='f'"},

@@ -117,4 +117,23 @@ static __always_inline bool ww_is_throttled(struct task_struct *t)
 	return false;
 }
 
+/* 6.7: ebc1baf5c9b4 put the order of a large folio into its second page's flags. The flags of the first come first;
+ * since 6.18 they are in a struct of their own. */
+struct folio___order {
+	unsigned char _folio_order;
+} __attribute__((preserve_access_index));
+
+static __always_inline u32 ww_folio_order(struct folio *f)
+{
+	struct folio___order *old = (void *)f;
+	unsigned long flags = 0;
+
+	bpf_probe_read_kernel(&flags, sizeof(flags), f);
+	if (!(flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1))
+		return 0;
+	if (bpf_core_field_exists(old->_folio_order))
+		return BPF_CORE_READ(old, _folio_order);
+	return BPF_CORE_READ(f, _flags_1) & 0xff;
+}
+
 #endif

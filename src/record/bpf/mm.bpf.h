@@ -39,6 +39,29 @@ int BPF_PROG(ww_page_fault_kernel, unsigned long address, struct pt_regs *regs, 
 	return 0;
 }
 
+/* whywait_page_in: dev ino offset bytes. Only within a page fault: what it was for, and what was read ahead. */
+SEC("tp_btf/mm_filemap_add_to_page_cache")
+int BPF_PROG(ww_page_in, struct folio *folio)
+{
+	struct ww_fault_seen *f = ww_fault_here();
+	struct inode *inode;
+	struct ww_slot s;
+	u8 *p;
+
+	if (!ww_this_cpu()->in_tree || f->tid != bpf_get_current_task_btf()->pid)
+		return 0;
+	inode = BPF_CORE_READ(folio, mapping, host);
+	p = ww_reserve(&s, WW_EV_WHYWAIT_PAGE_IN, 24);
+	if (!p)
+		return 0;
+	ww_put32(p, 0, BPF_CORE_READ(inode, i_sb, s_dev));
+	ww_put64(p, 4, BPF_CORE_READ(inode, i_ino));
+	ww_put64(p, 12, BPF_CORE_READ(folio, index) << 12);
+	ww_put32(p, 20, 4096u << (ww_folio_order(folio) & 15));
+	ww_commit(&s);
+	return 0;
+}
+
 /* The part of struct bpf_perf_event_data that we read; its registers are the user's view of pt_regs. */
 struct ww_perf_data {
 #if defined(__TARGET_ARCH_x86)

@@ -76,6 +76,13 @@ struct inode {
 struct address_space {
 	struct inode *host;
 };
+struct folio {
+	struct address_space *mapping;
+	unsigned long index, _flags_1;
+};
+enum pageflags {
+	PG_head = 6,
+};
 struct qstr {
 	u32 len;
 	const unsigned char *name;

@@ -1,0 +1,158 @@
+#!/usr/bin/python3
+"""The common options mean the same for every figure: --top, --sort, --from, --to, --tid, --pid, --comm, --cgroup, --json.
+
+  traces_figures.py [TRACE...]     WHYWAIT, WW_TRACES in the environment
+
+The oracle is arithmetic: what is counted in two halves of the time is what is counted in the whole, what all threads have
+each is what all have together, the first rows are those of all rows. Traces: one of LTTng, one of trace-cmd, one of perf."""
+import collections, json, os, re, subprocess, sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap
+
+W = os.environ['WHYWAIT']
+TRACES = ('single/trace', 'tracecmd-v7-none/trace.dat', 'perf-sched-syscalls/perf.data')
+COMMANDS = 'usage sched syscalls files faults io irq locks procs net threads'.split()
+# Columns that add up over halves of the time, and over the threads that are asked for. Not there: what belongs to a
+# point in time of another row (a longest one), and waits that lie over the middle.
+ADD_TIME = {'usage': ['cpu_ns'], 'usage_process': ['cpu_ns'], 'usage_cpu': ['busy_ns', 'other_ns', 'idle_ns', 'unknown_ns'],
+            'sched': ['running_ns', 'delays', 'delay_ns'], 'syscalls': ['count', 'errors', 'total_ns', 'unfinished'],
+            'files': ['reads', 'writes', 'read_bytes', 'written_bytes'], 'faults': [], 'io': ['count', 'bytes', 'device_ns', 'partial'],
+            'io_process': ['count', 'bytes'], 'irq': ['count'], 'threads': ['running_ns', 'blocked_ns', 'ready_ns']}
+ADD_THREADS = {'usage': ['cpu_ns', 'runs'], 'sched': ['delays', 'delay_ns'], 'syscalls': ['count', 'errors', 'total_ns', 'blocked_ns'],
+               'threads': ['running_ns', 'blocked_ns']}
+# The names that the program promised.
+KEYS = {'usage': {'tid', 'comm', 'cpu_ns', 'percent'},
+        'syscalls': {'name', 'count', 'errors', 'total_ns', 'min_ns', 'max_ns', 'avg_ns'}}
+tap = Tap()
+
+
+def run(*args):
+    return subprocess.run([W, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+
+
+def rows(trace, command, *options):
+    p = run(*command, '--json', '-q', *options, trace)
+    if p.returncode not in (0, 3):
+        raise RuntimeError('whywait %s: exit %d: %s' % (' '.join(command + list(options)), p.returncode, p.stderr.decode()))
+    return json.loads(p.stdout)['rows']
+
+
+def kinds():
+    """(name, command) of every kind of rows, and the columns that --help promises."""
+    for c in COMMANDS:
+        for kind, text in re.findall(r'^(%s(?:_\w+)?): .*\n((?:  [a-z].*\n)+)' % c, run(c, '--help').stdout.decode(), re.M):
+            command = [c] + (['--by=' + kind[len(c) + 1:]] if kind != c else [])
+            if '--all' in run(c, '--help').stdout.decode():
+                command.append('--all')
+            yield kind, command, re.findall(r'^  ([a-z_0-9]+)', text, re.M)
+
+
+def total(rows_, column):
+    return sum(r[column] for r in rows_)
+
+
+def sorting(trace, kind, command, columns, whole):
+    bad = []
+    for c in columns:
+        got = rows(trace, command, '--sort', c)
+        v = [r[c] for r in got]
+        key = json.dumps
+        if sorted(map(key, got)) != sorted(map(key, whole)):
+            bad.append(c + ': other rows')
+        words = any(isinstance(x, str) for x in v)
+        v = [x.encode() if words else -2**63 if x is None else x for x in v]
+        if v != sorted(v, reverse=not words):
+            bad.append(c + ': not sorted')
+        if got and rows(trace, command, '--sort', c, '--top', '3') != got[:3]:
+            bad.append(c + ': the top three are not the first three')
+    tap.ok(not bad, '%s: --sort by each of %d columns, --top' % (kind, len(columns)), bad)
+    p = run(*command, '--sort', 'nonsense', trace)
+    text = p.stderr.decode()
+    tap.ok(p.returncode == 2 and all(c in text for c in columns), '%s: --sort by none of them lists them' % kind, text)
+
+
+def halves(trace, kind, command, whole, begin, end):
+    middle = begin + (end - begin) // 2
+    at = '+%.9fs' % ((end - begin) // 2 / 1e9)
+    a, b = rows(trace, command, '--to', at), rows(trace, command, '--from', at)
+    for c in ADD_TIME.get(kind, []):
+        tap.ok(total(a, c) + total(b, c) == total(whole, c), '%s: %s of both halves is that of the whole' % (kind, c),
+               (total(a, c), total(b, c), total(whole, c)))
+    if kind == 'faults':
+        tap.ok(len(a) + len(b) == len(whole), 'faults: both halves have all', (len(a), len(b), len(whole)))
+    if kind == 'usage_cpu':
+        for part, ns in ((a, middle - begin), (b, end - middle), (whole, end - begin)):
+            bad = [r for r in part if r['busy_ns'] + r['other_ns'] + r['idle_ns'] + r['unknown_ns'] != ns or min(r.values()) < 0]
+            tap.ok(part and not bad, 'usage: each CPU is busy, idle or unknown for the whole %.3f s' % (ns / 1e9), bad)
+
+
+def threads(trace, kind, command, whole, every):
+    """every: [{tid, pid, comm}]"""
+    for option, key in (('--tid', 'tid'), ('--pid', 'pid'), ('--comm', 'comm')):
+        got = []
+        if any(t[key] == -1 for t in every): # nobody can ask for the unknown
+            continue
+        for v in sorted({t[key] for t in every}, key=str):
+            part = rows(trace, command, option, str(v))
+            bad = [r for r in part if r.get(key, v) != v]
+            if bad:
+                tap.ok(False, '%s %s %s: of no other' % (kind, option, v), bad)
+            got += part
+        for c in ADD_THREADS.get(kind, []):
+            tap.ok(total(got, c) == total(whole, c), '%s: %s, asked with each %s, is that of all' % (kind, c, option),
+                   (total(got, c), total(whole, c)))
+
+
+def one(trace, tracer):
+    info = json.loads(run('info', '--json', '-q', trace).stdout)
+    every = [t for t in rows(trace, ['threads'])]
+    p = run('usage', '--cgroup', '/x', trace)
+    tap.ok(p.returncode == 1 and b'cgroup' in p.stderr, '%s: no cgroups are recorded, and it is said' % tracer, p.stderr)
+    for kind, command, columns in kinds():
+        whole = rows(trace, command)
+        bad = [r for r in whole if list(r) != columns]
+        tap.ok(not bad and KEYS.get(kind, set()) <= set(columns), '%s: the keys of %d rows are the columns of --help' % (kind, len(whole)),
+               bad[:2])
+        if kind not in ('threads_time',):
+            sorting(trace, kind, command, columns, whole)
+        halves(trace, kind, command, whole, info['begin_ns'], info['end_ns'])
+        if kind in ADD_THREADS:
+            threads(trace, kind, command, whole, every)
+
+
+def timeline(trace):
+    """Slices against the states that they are made of."""
+    n, bad = 0, []
+    found = collections.defaultdict(list)
+    for r in rows(trace, ['sql'], 'SELECT tid, ts, dur, state FROM state JOIN thread USING (utid) WHERE NOT is_idle '
+                                  'AND tid IN (SELECT tid FROM thread GROUP BY tid HAVING count(*) = 1)'):
+        found[r['tid']].append(r)
+    for every in ('7ms', '333us'):
+        for s in rows(trace, ['threads', '--by=time', '--every', every], *(['--to', '+0.5s'] if every == '333us' else [])):
+            if s['tid'] not in found:
+                continue
+            b, e, sums = s['ts_ns'], s['ts_ns'] + s['dur_ns'], collections.Counter()
+            for r in found[s['tid']]:
+                if r['ts'] < e and r['ts'] + r['dur'] > b:
+                    sums[r['state']] += min(e, r['ts'] + r['dur']) - max(b, r['ts'])
+            n += 1
+            if sums[s['state']] != s['in_ns'] or max(sums.values()) != s['in_ns']:
+                bad.append((s, sums))
+    tap.ok(n > 1000 and not bad, 'threads --by=time: %d slices are what the states in them say' % n, bad[:3])
+
+
+def main():
+    root = os.environ.get('WW_TRACES', '')
+    traces = sys.argv[1:] or [os.path.join(root, t) for t in TRACES if os.path.exists(os.path.join(root, t))]
+    if not traces:
+        print('no traces in "%s": set WW_TRACES' % root)
+        return 77
+    for t in traces:
+        tap.note(t)
+        one(t, os.path.relpath(t, root))
+    timeline(traces[0])
+    return tap.end()
+
+
+sys.exit(main())
