@@ -176,6 +176,20 @@ static void add_segment(struct adder *a, const struct ww_segment *s)
 	tally(&a->kinds[WW_MIN(s->state, WW_ST_N - 1)][WW_MIN(s->cause, WW_CA_N - 1)], s);
 }
 
+/* The first tally of the same token as this one: states and causes share some ("unknown"). */
+static uint64_t kind_id(const struct adder *a, const struct ww_segment *s)
+{
+	const char *token = ww_segment_kind(s);
+
+	for (uint64_t i = 0; i < (uint64_t)WW_ST_N * WW_CA_N; i++) {
+		const struct tally *y = &a->kinds[i / WW_CA_N][i % WW_CA_N];
+
+		if (y->count && !strcmp(ww_segment_kind(y->example), token))
+			return i;
+	}
+	return WW_NONE;
+}
+
 static void add_kinds(struct adder *a)
 {
 	for (uint32_t state = 0; state < WW_ST_N; state++)
@@ -184,7 +198,7 @@ static void add_kinds(struct adder *a)
 
 			if (!a->kinds[state][cause].count)
 				continue;
-			aim(a, &t, WW_SH_KIND, 0, state | (uint64_t)cause << 8, 0);
+			aim(a, &t, WW_SH_KIND, 0, kind_id(a, a->kinds[state][cause].example), 0);
 			add(a, &t, &a->kinds[state][cause]);
 		}
 }
