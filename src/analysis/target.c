@@ -1,4 +1,6 @@
 /* target.c - finds the thread that a question is about. */
+#include <stdio.h>
+
 #include "analysis/target.h"
 #include "analysis/rows.h"
 
@@ -95,6 +97,55 @@ static uint32_t find_workload(const struct ww_facts *f, const struct ww_query *q
 	return best;
 }
 
+/* "+0.1 s to +0.2 s after the begin of the trace" */
+static const char *range_text(const struct ww_facts *f, int64_t from_ts_ns, int64_t to_ts_ns, char *buf, size_t size)
+{
+	snprintf(buf, size, "+%.6f s to +%.6f s", (double)(from_ts_ns - f->begin_ts_ns) / 1e9,
+		 (double)(to_ts_ns - f->begin_ts_ns) / 1e9);
+	return buf;
+}
+
+static int no_command(const struct ww_facts *f, struct ww_err *err)
+{
+	const char *command = ww_facts_str(f, f->target_cmdline);
+	int64_t from, to;
+	char text[80];
+
+	if (ww_thread_range(f, f->target, INT64_MIN, INT64_MAX, &from, &to))
+		ww_err_set(err, WW_ENOTHREAD, f->host.trace_path, WW_ERR_NO_OFFSET,
+			   "the recorded command (%s) ran from %s, which the asked time does not touch", command,
+			   range_text(f, from, to, text, sizeof(text)));
+	else
+		ww_err_set(err, WW_ENOTHREAD, f->host.trace_path, WW_ERR_NO_OFFSET,
+			   "the recorded command (%s) had just begun when the trace ends", command);
+	return ww_err_hint(err, "name another thread with --tid, --pid or --comm; `whywait threads --all` lists them");
+}
+
+/* Is it the name, or the time? */
+static int no_thread(const struct ww_facts *f, const struct ww_query *q, struct ww_err *err)
+{
+	int64_t begin = INT64_MAX, end = INT64_MIN, a, b;
+	char text[80];
+
+	for (uint32_t t = 0; t < f->thread.n; t++)
+		if (ww_query_takes(f, q, t) && ww_thread_range(f, t, INT64_MIN, INT64_MAX, &a, &b)) {
+			begin = WW_MIN(begin, a);
+			end = WW_MAX(end, b);
+		}
+	if (!ww_query_asks(q))
+		ww_err_set(err, WW_ENOTHREAD, f->host.trace_path, WW_ERR_NO_OFFSET,
+			   "no user-space thread in the asked time; the trace is from %s",
+			   range_text(f, f->begin_ts_ns, f->end_ts_ns, text, sizeof(text)));
+	else if (begin < end)
+		ww_err_set(err, WW_ENOTHREAD, f->host.trace_path, WW_ERR_NO_OFFSET,
+			   "what was asked for lived from %s, which the asked time does not touch",
+			   range_text(f, begin, end, text, sizeof(text)));
+	else
+		ww_err_set(err, WW_ENOTHREAD, f->host.trace_path, WW_ERR_NO_OFFSET,
+			   "no thread of this tid, pid, name or cgroup is in the trace");
+	return ww_err_hint(err, "`whywait threads --all` lists them");
+}
+
 int ww_target_find(const struct ww_facts *f, const struct ww_query *q, struct ww_target *ret, struct ww_err *err)
 {
 	bool asked = ww_query_asks(q);
@@ -108,23 +159,13 @@ int ww_target_find(const struct ww_facts *f, const struct ww_query *q, struct ww
 		*ret = t;
 		return 0;
 	}
-	if (!asked && f->target < f->thread.n &&
-	    !ww_thread_range(f, f->target, INT64_MIN, INT64_MAX, &t.from_ts_ns, &t.to_ts_ns)) {
-		/* Another thread would be an answer to another question. */
-		ww_err_set(err, WW_ENOTHREAD, f->host.trace_path, WW_ERR_NO_OFFSET,
-			   "the recorded command (%s) had just begun when the trace ends",
-			   ww_facts_str(f, f->target_cmdline));
-		return ww_err_hint(err, "name another thread with --tid, --pid or --comm; `whywait threads --all` lists them");
-	}
+	if (!asked && f->target < f->thread.n) /* another thread would be an answer to another question */
+		return no_command(f, err);
 	running = running_times(f, q);
 	t.thread = asked ? find_asked(f, q, running) : find_workload(f, q, running);
 	free(running);
-	if (t.thread == WW_NONE) {
-		ww_err_set(err, WW_ENOTHREAD, f->host.trace_path, WW_ERR_NO_OFFSET,
-			   asked ? "no thread of this tid, pid, name or cgroup lives in this time range"
-				 : "the trace has no user-space thread in this time range");
-		return ww_err_hint(err, "`whywait threads` lists them; check --from and --to");
-	}
+	if (t.thread == WW_NONE)
+		return no_thread(f, q, err);
 	if (!asked)
 		t.why = "chosen, as the trace does not name its target: it and its children ran longest";
 	ww_thread_range(f, t.thread, q->from_ts_ns, q->to_ts_ns, &t.from_ts_ns, &t.to_ts_ns);
