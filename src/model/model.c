@@ -328,8 +328,14 @@ static int read_all(struct ww_model *m, const struct ww_model_opts *opts)
 
 static int no_switches(struct ww_model *m)
 {
+	const struct ww_damage *damage;
+	const bool cut = m->f->loss.lost_events || m->f->loss.bad_packets || ww_trace_damage(m->trace, &damage);
+
+	if (!cut)
+		return ww_err_set(m->err, WW_EUNSUPPORTED, m->f->host.trace_path, WW_ERR_NO_OFFSET,
+				  "the trace has no sched_switch events, so nobody can say who waited");
 	return ww_err_set(m->err, WW_EUNSUPPORTED, m->f->host.trace_path, WW_ERR_NO_OFFSET,
-			  "the trace has no sched_switch events, so nobody can say who waited");
+			  "no sched_switch event could be read: the trace is damaged, or events were lost; what is left does not tell who waited");
 }
 
 /* Lengths in cycles that nobody can turn into ns would be wrong numbers. */
