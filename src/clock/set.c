@@ -9,6 +9,14 @@ const char *ww_accuracy_name(enum ww_accuracy a)
 	return (unsigned)a < WW_AC_N ? names[a] : "?";
 }
 
+bool ww_set_is_whole(const struct ww_set *s)
+{
+	for (uint32_t h = 0; h < s->nhosts; h++)
+		if (s->corrections[h].accuracy == WW_AC_NONE || s->corrections[h].accuracy == WW_AC_FAIL)
+			return false;
+	return true;
+}
+
 int64_t ww_set_epoch_offset(const struct ww_facts *f)
 {
 	return f->host.epoch_known ? f->host.clock_offset_ns : 0;

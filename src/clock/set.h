@@ -78,12 +78,17 @@ struct ww_set {
 struct ww_set_opts {
 	const char *reference;  /* trace path or host name; NULL: the one with the best accuracy */
 	bool stored;            /* use what `whywait sync` stored of these traces (stored.h), when there is no `reference` */
+	bool host_is_reference; /* then it is `host`, by its number, and `reference` is NULL */
+	uint32_t host;
 };
 
 /* ww_set_make - matches packets and corrects clocks of n sealed facts (n >= 1; 1 is trivial and cheap).
- * error  -WW_EUSAGE no host is called opts->reference */
+ * error  -WW_EUSAGE no host is called opts->reference; two traces are the same recording */
 int ww_set_make(struct ww_arena *mem, const struct ww_facts *const *facts, uint32_t n, const struct ww_set_opts *opts,
 		struct ww_set *ret, struct ww_err *err);
+
+/* Is every host's clock the reference's now? Not with WW_AC_NONE or WW_AC_FAIL. */
+bool ww_set_is_whole(const struct ww_set *s);
 
 /* The host's own ns -> the set's time, and back. Both exact to 1 ns and monotone. */
 int64_t ww_set_time(const struct ww_set *s, uint32_t host, int64_t ts_ns);

@@ -391,11 +391,14 @@ static bool lower(const struct score *a, const struct score *b)
 	return a->rank != b->rank ? a->rank < b->rank : a->bounds < b->bounds;
 }
 
-static int find_reference(struct ww_sync *s, const char *name, uint32_t *ret, struct ww_err *err)
+static int find_reference(struct ww_sync *s, const struct ww_set_opts *o, uint32_t *ret, struct ww_err *err)
 {
 	struct score best = {UINT32_MAX, 0, 0};
+	const char *name = o ? o->reference : NULL;
 
-	*ret = WW_NONE;
+	*ret = o && o->host_is_reference ? o->host : WW_NONE;
+	if (*ret != WW_NONE)
+		return 0;
 	for (uint32_t h = 0; h < s->clk.n && name; h++)
 		if (!strcmp(s->clk.v[h].path, name))
 			*ret = h;
@@ -540,13 +543,13 @@ static struct ww_set_host *describe_hosts(const struct ww_sync *s, struct ww_are
 	return who;
 }
 
-/* Corrections to a reference that may not be here: then to the host that is known best. Returns it. */
-static uint32_t use_stored(struct ww_sync *s, const struct ww_correction *known)
+/* Corrections to a reference that may not be here: then to the host that is asked for, or is known best. Returns it. */
+static uint32_t use_stored(struct ww_sync *s, const struct ww_correction *known, const struct ww_set_opts *o)
 {
 	const uint32_t n = (uint32_t)s->clk.n;
-	uint32_t ref = 0;
+	uint32_t ref = o->host_is_reference ? o->host : 0;
 
-	for (uint32_t h = 1; h < n; h++)
+	for (uint32_t h = 1; h < n && !o->host_is_reference; h++)
 		if ((uint64_t)known[h].bound_ns < (uint64_t)known[ref].bound_ns)
 			ref = h;
 	/* The stored reference's x begins at this host's first event. */
@@ -641,6 +644,28 @@ static void put_pairs(struct ww_sync *s, struct ww_set *set, struct ww_arena *me
 		}
 }
 
+/* One recording given twice, copied or not, is no second host: its packets would match their own copies. */
+static bool is_same(const struct ww_sync *s, uint32_t a, uint32_t b)
+{
+	const struct clk *x = &s->clk.v[a], *y = &s->clk.v[b];
+
+	if (x->t0_ns != y->t0_ns || strcmp(x->uuid, y->uuid) || strcmp(x->name, y->name))
+		return false;
+	return *x->uuid || (x->end_ns == y->end_ns && s->m->host.v[a].n == s->m->host.v[b].n);
+}
+
+static int refuse_same(const struct ww_sync *s, struct ww_err *err)
+{
+	for (uint32_t a = 0; a < s->clk.n; a++)
+		for (uint32_t b = a + 1; b < s->clk.n; b++)
+			if (is_same(s, a, b)) {
+				ww_err_set(err, WW_EUSAGE, s->clk.v[b].path, WW_ERR_NO_OFFSET,
+					   "this is the same recording as %s: the same clock and first event", s->clk.v[a].path);
+				return ww_err_hint(err, "give the traces of different hosts, each once");
+			}
+	return 0;
+}
+
 int ww_sync_solve(struct ww_sync *s, struct ww_arena *mem, const struct ww_set_opts *opts, struct ww_set *ret,
 		  struct ww_err *err)
 {
@@ -649,6 +674,9 @@ int ww_sync_solve(struct ww_sync *s, struct ww_arena *mem, const struct ww_set_o
 	uint64_t known = 0;
 
 	WW_ASSERT(!s->pairs);
+	int rc = refuse_same(s, err);
+	if (rc)
+		return rc;
 	s->pairs = ww_xcalloc((size_t)n * n, sizeof(*s->pairs));
 	ww_matcher_run(s->m);
 	ww_par_run(n, feed_hulls, s);
@@ -658,9 +686,9 @@ int ww_sync_solve(struct ww_sync *s, struct ww_arena *mem, const struct ww_set_o
 	set.who = describe_hosts(s, mem);
 	set.corrections = WW_ARENA_ARRAY(mem, struct ww_correction, n);
 	if (opts && opts->stored && !opts->reference && ww_stored_load(set.who, n, set.corrections)) {
-		set.reference = use_stored(s, set.corrections);
+		set.reference = use_stored(s, set.corrections, opts);
 	} else {
-		int rc = find_reference(s, opts ? opts->reference : NULL, &set.reference, err);
+		rc = find_reference(s, opts, &set.reference, err);
 		if (rc)
 			return rc;
 		grow_tree(s, set.reference);

@@ -30,7 +30,7 @@ struct ww_sync_part *ww_sync_part_new(const struct ww_facts *f);
 /* Frees the part. error as ww_sync_add */
 int ww_sync_join(struct ww_sync *s, struct ww_sync_part *p, struct ww_err *err);
 void ww_sync_part_free(struct ww_sync_part *p);
-/* error -WW_EUSAGE no host is called opts->reference. `ret` is in mem. */
+/* error -WW_EUSAGE no host is called opts->reference; two traces are the same recording. `ret` is in mem. */
 int ww_sync_solve(struct ww_sync *s, struct ww_arena *mem, const struct ww_set_opts *opts, struct ww_set *ret,
 		  struct ww_err *err);
 /* The other end of a packet on another host. */

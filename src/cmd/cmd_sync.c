@@ -12,6 +12,7 @@
 #include "clock/sync.h"
 #include "cmd/commands.h"
 #include "cmd/load.h"
+#include "cmd/report_run.h"
 #include "model/model.h"
 #include "view/view.h"
 
@@ -143,14 +144,6 @@ static int read_traces(struct ww_sync *s, const struct ww_opts *o)
 	return rc;
 }
 
-static bool is_whole(const struct ww_set *set)
-{
-	for (uint32_t h = 0; h < set->nhosts; h++)
-		if (set->corrections[h].accuracy == WW_AC_NONE || set->corrections[h].accuracy == WW_AC_FAIL)
-			return false;
-	return true;
-}
-
 static void store(const struct ww_set *set, const struct ww_opts *o)
 {
 	struct ww_err err = {0};
@@ -187,14 +180,14 @@ int cmd_sync(int argc, char **argv)
 		if (ww_sync_solve(s, &mem, &a.set, &set, &err)) {
 			rc = ww_opts_fail(&err);
 		} else {
-			struct ww_text_opts to = {.color = ww_opts_color(&o, stdout), .width = 100, .verbose = o.verbose > 0};
+			struct ww_text_opts to = {.color = ww_opts_color(&o, stdout), .width = ww_text_columns(stdout, 100), .verbose = o.verbose > 0};
 			if (o.json)
 				bad = ww_sync_json(stdout, &set);
 			else
 				ww_sync_text(stdout, &set, &to, a.stats);
 			if (!a.no_store)
 				store(&set, &o);
-			rc = is_whole(&set) ? rc : WW_EXIT_PARTIAL;
+			rc = ww_set_is_whole(&set) ? rc : WW_EXIT_PARTIAL;
 		}
 	}
 	ww_arena_release(&mem);

@@ -40,7 +40,7 @@ void ww_load_notes(FILE *to, const struct ww_trace *t, const struct ww_facts *f,
 /* Several hosts' traces, one trace each, in one time (clock/set.h). n is at least 1.
  *   struct ww_loaded_set s;  rc = ww_load_set(opts->traces, opts->ntraces, opts, NULL, &s);  if (rc) return rc;
  *   ... s.set, s.host[h].facts, s.host[h].query ...   ww_load_set_release(&s);
- * The times of --from and --to are those of the first trace; in host[h].query they are in h's own clock. */
+ * The times of --from and --to are the set's: of the reference's trace. In host[h].query they are in h's own clock. */
 struct ww_loaded_set {
 	struct ww_loaded *host; /* of n */
 	uint32_t n;
@@ -48,8 +48,9 @@ struct ww_loaded_set {
 	struct ww_arena mem;
 	const struct ww_facts **facts;
 };
-/* so: may be NULL. 0, or the exit status after the message was printed. */
-int ww_load_set(const char *const *paths, uint32_t n, const struct ww_opts *opts, const struct ww_set_opts *so,
+/* reference: path as written or host's name of the trace that shall be it; NULL: the one whose clock is known best.
+ * 0, or the exit status after the message was printed. */
+int ww_load_set(const char *const *paths, uint32_t n, const struct ww_opts *opts, const char *reference,
 		struct ww_loaded_set *ret);
 void ww_load_set_release(struct ww_loaded_set *s);
 int ww_load_set_status(const struct ww_loaded_set *s);
@@ -57,11 +58,17 @@ int ww_load_set_status(const struct ww_loaded_set *s);
 struct ww_event_place {
 	int64_t ts_ns; /* the trace's clock */
 	int32_t cpu;
+	int32_t left_tid;  /* of a switch: who had the CPU until then */
+	int32_t named_tid; /* whom the event woke, made or put on the CPU; -1: nobody (left_tid: the same) */
+	char name[64];     /* the event's */
 };
-/* The first event after a time whose name, or a string of which, has the text in it (reads the trace).
+/* The first event after a time that has this name or, where no event of the trace has it, whose name or a string of which
+ * has the text in it (reads the trace).
  * error -WW_EUSAGE there is none */
 int ww_event_find(const char *path, const char *text, int64_t after_ts_ns, struct ww_event_place *ret,
 		  struct ww_err *err);
+/* Is it one of the times that ww_time_resolve takes, other than an event's text? */
+bool ww_time_parse(int64_t begin_ts_ns, int64_t offset_ns, const char *s, int64_t *ret);
 /* A time as a person writes it (--from, --to) -> the trace's clock: +1.5s after begin_ts_ns, the time of
  * day as `events` prints it (local, the day nearest to begin_ts_ns), seconds or ns since the epoch (offset_ns is the clock's), or the first event with this text (reads the trace).
  * error -WW_EUSAGE none of these */

@@ -18,8 +18,7 @@ static uint32_t columns(FILE *out)
 	return 100;
 }
 
-/* What a report's lines are folded to: a terminal's width, or what COLUMNS says; else so wide that few are. */
-static uint32_t report_columns(FILE *out)
+uint32_t ww_text_columns(FILE *out, uint32_t otherwise)
 {
 	const char *env = getenv("COLUMNS");
 	long n = env ? strtol(env, NULL, 10) : 0;
@@ -27,7 +26,7 @@ static uint32_t report_columns(FILE *out)
 
 	if (n <= 0 && isatty(fileno(out)) && !ioctl(fileno(out), TIOCGWINSZ, &w))
 		n = w.ws_col;
-	return n <= 0 ? 160 : (uint32_t)WW_MAX(WW_MIN(n, 400), 40);
+	return n <= 0 ? otherwise : (uint32_t)WW_MAX(WW_MIN(n, 400), 40);
 }
 
 /* Of a chain a report shows what matters most, a tree more of it. */
@@ -74,7 +73,7 @@ static int run(const struct ww_opts *opts, FILE *out, bool tree)
 		rc = ww_opts_fail(&err);
 	} else {
 		struct ww_text_opts to = ww_text_opts_of(opts, out, top, tree);
-		to.width = report_columns(out);
+		to.width = ww_text_columns(out, 160); /* so wide that few are folded */
 		if (opts->json)
 			bad = tree ? ww_tree_json(out, &r, opts->threads) : ww_report_json(out, &r, opts->threads);
 		else if (tree)

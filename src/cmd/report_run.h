@@ -17,6 +17,8 @@ int ww_tree_run(const struct ww_opts *opts, FILE *out);
 
 /* How text is to be laid out on `out`; `tree`: more of each chain. */
 struct ww_text_opts ww_text_opts_of(const struct ww_opts *o, FILE *out, uint32_t top, bool tree);
+/* What lines are folded to: a terminal's width, or what COLUMNS says; else `otherwise`. */
+uint32_t ww_text_columns(FILE *out, uint32_t otherwise);
 /* rc, or WW_EXIT_FAILED with a message when the output could not be written (bad: a view said so). */
 int ww_output_finish(FILE *out, int bad, int rc);
 

@@ -1,5 +1,4 @@
 /* host_json.c - a host's clock and losses in JSON. */
-#include "clock/set.h"
 #include "view/host_json.h"
 
 void ww_json_clock(struct ww_json *j, const struct ww_facts *f, const char *accuracy)

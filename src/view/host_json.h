@@ -3,10 +3,12 @@
 #define WW_HOST_JSON_H
 
 #include "base/jsonout.h"
-#include "facts/facts.h"
+#include "clock/set.h"
 
 /* "clock": {...}; accuracy: of its correction in a set of hosts, NULL none is told. */
 void ww_json_clock(struct ww_json *j, const struct ww_facts *f, const char *accuracy);
+/* "not_reached": the hosts of the set that share no packets with the reference, by name. */
+void ww_json_not_reached(struct ww_json *j, const struct ww_set *s);
 /* "loss": {...} */
 void ww_json_loss(struct ww_json *j, const struct ww_loss *loss);
 

@@ -6,10 +6,11 @@
 #include "analysis/names.h"
 #include "view/path_bars.h"
 
-#define CELLS 44
+#define CELLS 44 /* at most: fewer where lines are short */
 #define LINES 20
-/* time, share, bar with its frame: what comes before the name */
-#define BEFORE_NAME (2 + 10 + 8 + 2 + CELLS + 2 + 1)
+/* time, share, the bar's frame: with the bar what comes before the name */
+#define BEFORE_NAME (2 + 10 + 8 + 2 + 2 + 1)
+#define NAME 31 /* columns that are left for it */
 
 static const char letters[WW_PC_N] = {' ', '#', '=', 'D', 'T', 'N', 'w', '?'};
 
@@ -95,15 +96,15 @@ static struct line *find_line(struct lines *l, const struct ww_segment *s)
 /* Where the cells begin; a segment's cells are found by going on from the one before, as time goes on. */
 struct axis {
 	int64_t at[CELLS + 1];
-	int now;
+	int cells, now;
 };
 
-static struct axis make_axis(const struct ww_path *p)
+static struct axis make_axis(const struct ww_path *p, int cells)
 {
-	struct axis x = {.now = 0};
+	struct axis x = {.cells = cells};
 
-	for (int i = 0; i <= CELLS; i++)
-		x.at[i] = p->from_ns + (int64_t)((__int128)(p->to_ns - p->from_ns) * i / CELLS);
+	for (int i = 0; i <= cells; i++)
+		x.at[i] = p->from_ns + (int64_t)((__int128)(p->to_ns - p->from_ns) * i / cells);
 	return x;
 }
 
@@ -114,20 +115,20 @@ static void add_segment(const struct ww_path *p, struct axis *x, struct line *l,
 
 	l->ns += s->dur_ns;
 	l->depth = WW_MIN(l->depth, p->visits[s->visit].depth);
-	while (x->now < CELLS - 1 && x->at[x->now + 1] <= s->start_ns)
+	while (x->now < x->cells - 1 && x->at[x->now + 1] <= s->start_ns)
 		x->now++;
-	for (int i = x->now; i < CELLS && x->at[i] < to; i++)
+	for (int i = x->now; i < x->cells && x->at[i] < to; i++)
 		l->cell[i][c] += WW_MAX(0, WW_MIN(x->at[i + 1], to) - WW_MAX(x->at[i], s->start_ns));
 }
 
-static void put_bar(struct ww_text *t, const struct line *l)
+static void put_bar(struct ww_text *t, const struct line *l, int cells)
 {
 	static const enum ww_paint paints[WW_PC_N] = {
 		[WW_PC_RUN] = WW_P_RUN,  [WW_PC_READY] = WW_P_QUEUE, [WW_PC_DISK] = WW_P_WAIT, [WW_PC_TIMER] = WW_P_WAIT,
 		[WW_PC_NET] = WW_P_WAIT, [WW_PC_WAIT] = WW_P_WAIT,   [WW_PC_UNKNOWN] = WW_P_UNKNOWN};
 	enum ww_paint on = WW_P_NONE;
 
-	for (int i = 0; i < CELLS; i++) {
+	for (int i = 0; i < cells; i++) {
 		uint32_t best = WW_PC_NONE;
 
 		for (uint32_t c = 1; c < WW_PC_N; c++)
@@ -143,19 +144,23 @@ static void put_bar(struct ww_text *t, const struct line *l)
 	fputs(ww_paint_off(t, on), t->out);
 }
 
-static void put_line(struct ww_text *t, const struct ww_path *p, const struct line *l, const char *name)
+static void put_line(struct ww_text *t, const struct ww_path *p, const struct line *l, int cells, const char *name)
 {
-	unsigned indent = 2 * WW_MIN(l->depth == UINT32_MAX ? 0 : l->depth, 4u);
+	unsigned indent = t->o->width < 60 || l->depth == UINT32_MAX ? 0 : 2 * WW_MIN(l->depth, 4u);
+	unsigned at = BEFORE_NAME + (unsigned)cells + indent;
 
 	fprintf(t->out, "  %10s %5.1f %%  |", ww_text_dur(t, l->ns), 100.0 * (double)l->ns / (double)(p->to_ns - p->from_ns));
-	put_bar(t, l);
-	fprintf(t->out, "| %*s%s\n", (int)indent, "", ww_text_fit(t, name, t->o->width - BEFORE_NAME - indent - 1));
+	put_bar(t, l, cells);
+	fprintf(t->out, "| %*s", (int)indent, "");
+	ww_text_wrap(t, at, at + 2, name, WW_P_NONE);
 }
 
 void ww_path_bars(struct ww_text *t, const struct ww_path *p, const struct ww_path_sum *sum)
 {
 	struct lines *l = ww_xcalloc(1, sizeof(*l));
-	struct axis x = make_axis(p);
+	/* where a name has no room beside a bar, the bar gives way */
+	const int cells = (int)WW_MAX(WW_MIN(t->o->width, BEFORE_NAME + CELLS + NAME), BEFORE_NAME + 12 + NAME) - BEFORE_NAME - NAME;
+	struct axis x = make_axis(p, cells);
 	struct line *at = NULL;
 
 	choose_lines(t, p, sum, l);
@@ -167,14 +172,15 @@ void ww_path_bars(struct ww_text *t, const struct ww_path *p, const struct ww_pa
 		add_segment(p, &x, at, s);
 	}
 	fprintf(t->out, "\n%sWhere the path was%s\n", ww_paint_on(t, WW_P_BOLD), ww_paint_off(t, WW_P_BOLD));
-	fprintf(t->out, "        time   share   # running  = ready  D disk  T timer  N network  w other wait  ? unknown\n");
+	fputs("        time   share   ", t->out);
+	ww_text_wrap(t, 23, 23, "# running  = ready  D disk  T timer  N network  w other wait  ? unknown", WW_P_NONE);
 	for (uint32_t i = 0; i < l->n; i++) {
 		if (p->set->nhosts > 1 && (!i || l->v[i].host != l->v[i - 1].host))
-			fprintf(t->out, "  host %s\n", ww_text_fit(t, p->set->hosts[l->v[i].host]->host.name, 60));
-		put_line(t, p, &l->v[i], l->v[i].name);
+			ww_text_wrap(t, 0, 4, ww_arena_printf(&t->mem, "  host %s", p->set->hosts[l->v[i].host]->host.name), WW_P_NONE);
+		put_line(t, p, &l->v[i], cells, l->v[i].name);
 	}
 	if (l->others)
-		put_line(t, p, &l->v[LINES], ww_arena_printf(&t->mem, "%u others",
+		put_line(t, p, &l->v[LINES], cells, ww_arena_printf(&t->mem, "%u others",
 							     sum->first[WW_SH_THREAD + 1] - sum->first[WW_SH_THREAD] - l->n));
 	free(l);
 }

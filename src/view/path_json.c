@@ -126,6 +126,7 @@ int ww_path_json(FILE *out, const struct ww_path *p, const struct ww_path_sum *s
 	ww_json_str(&o.j, "whywait", "path");
 	ww_json_i64(&o.j, "version", JSON_VERSION);
 	put_hosts(&o);
+	ww_json_not_reached(&o.j, p->set);
 	ww_json_obj(&o.j, "target");
 	ww_json_str(&o.j, "host", f->host.name);
 	put_who(&o, p->host, p->target.thread);

@@ -17,6 +17,10 @@
 #include "view/path_bars.h"
 
 #define STEP_BAR 8
+/* In columns: narrower than this, a step's words stand below its figures instead of beside them. */
+#define BESIDE 80
+#define WORDS_BESIDE 44
+#define WORDS_BELOW 4
 
 /* What is shown as one line: a stretch of running, of being ready, or one wait. */
 struct step {
@@ -34,7 +38,8 @@ struct steps {
 
 static void put_title(struct ww_text *t, const char *s)
 {
-	fprintf(t->out, "\n%s%s%s\n", ww_paint_on(t, WW_P_BOLD), s, ww_paint_off(t, WW_P_BOLD));
+	fputc('\n', t->out);
+	ww_text_wrap(t, 0, 2, s, WW_P_BOLD);
 }
 
 static double percent(const struct ww_path *p, int64_t ns)
@@ -135,7 +140,7 @@ static void join_steps(const struct ww_path *p, struct steps *st)
 }
 
 /* "user 6.3 ms, read 1.2 ms" of a stretch of running; the longest three. */
-static const char *running_words(struct ww_text *t, const struct ww_path *p, const struct step *k, size_t room)
+static const char *running_words(struct ww_text *t, const struct ww_path *p, const struct step *k)
 {
 	struct { const char *name; int64_t ns; } part[24];
 	const char *line = "";
@@ -143,7 +148,8 @@ static const char *running_words(struct ww_text *t, const struct ww_path *p, con
 
 	for (uint32_t i = k->first; i < k->first + k->n; i++) {
 		const struct ww_segment *s = &p->segments[i];
-		const char *name = s->state == WW_ST_RUNNING_USER ? "user" : ww_segment_detail(&t->mem, p, s, false);
+		const bool ran = ww_path_class_of(s) == WW_PC_RUN; /* else what interrupted it for a moment */
+		const char *name = s->state == WW_ST_RUNNING_USER ? "user" : ran ? ww_segment_detail(&t->mem, p, s, false) : ww_segment_kind(s);
 		uint32_t j = 0;
 
 		if (!*name)
@@ -164,7 +170,7 @@ static const char *running_words(struct ww_text *t, const struct ww_path *p, con
 				best = j;
 		const char *more = ww_arena_printf(&t->mem, "%s%s%s %s", line, shown ? ", " : "", part[best].name,
 						   ww_text_dur(t, part[best].ns));
-		if (part[best].ns * 20 < k->ns || part[best].ns <= 0 || (shown && strlen(more) > room))
+		if (part[best].ns * 20 < k->ns || part[best].ns <= 0)
 			break;
 		line = k->n == 1 ? part[best].name : more;
 		part[best].ns = 0;
@@ -183,7 +189,7 @@ static const struct ww_segment *longest_ready(const struct ww_path *p, const str
 	return best;
 }
 
-static const char *what_words(struct ww_text *t, const struct ww_path *p, const struct step *k, size_t room)
+static const char *what_words(struct ww_text *t, const struct ww_path *p, const struct step *k)
 {
 	const struct ww_segment *s = &p->segments[k->first];
 
@@ -191,7 +197,7 @@ static const char *what_words(struct ww_text *t, const struct ww_path *p, const 
 		s = longest_ready(p, k);
 	const char *detail, *call, *kind = ww_segment_kind(s);
 	if (ww_path_class_of(s) == WW_PC_RUN)
-		return ww_arena_printf(&t->mem, "running: %s", running_words(t, p, k, room - 9));
+		return ww_arena_printf(&t->mem, "running: %s", running_words(t, p, k));
 	detail = ww_segment_detail(&t->mem, p, s, true);
 	call = ww_segment_call(&t->mem, p, s, false); /* the detail names the file */
 	if (ww_path_class_of(s) == WW_PC_READY)
@@ -211,7 +217,8 @@ static void put_step(struct ww_text *t, const struct ww_path *p, const struct st
 {
 	const struct ww_segment *s = &p->segments[k->first];
 	const struct ww_facts *f = p->set->hosts[s->host];
-	unsigned indent = indent_of(p, s), used = 44 + indent;
+	const bool beside = t->o->width >= BESIDE;
+	const unsigned at = (beside ? WORDS_BESIDE : WORDS_BELOW) + indent_of(p, s);
 	char bar[STEP_BAR + 1] = "";
 	const char *name = ww_name_thread_at(&t->mem, f, s->thread, ww_set_local(p->set, s->host, s->start_ns + k->ns - 1));
 
@@ -219,26 +226,24 @@ static void put_step(struct ww_text *t, const struct ww_path *p, const struct st
 		name = s->thing == WW_WK_PACKET ? "network" : "";
 	if (p->set->nhosts > 1)
 		name = ww_arena_printf(&t->mem, "%s%s%s", f->host.name, *name ? " " : "", name);
-	name = ww_text_fit(t, name, 34);
-	used += (unsigned)strlen(name) + 1;
-	size_t room = t->o->width > used + 20 ? t->o->width - used : 20;
 	memset(bar, ww_path_class_letter(ww_path_class_of(s)), (size_t)(k->ns * STEP_BAR + st->longest_ns - 1) / (size_t)st->longest_ns);
-	fprintf(t->out, "%12s %10s %5.1f %%  %s%-*s%s %*s%s%s%s%s\n",
-		ww_text_at(t, ww_set_local(p->set, p->host, s->start_ns)), ww_text_dur(t, k->ns), percent(p, k->ns),
-		ww_paint_on(t, ww_paint_of(s->state)), STEP_BAR, bar, ww_paint_off(t, ww_paint_of(s->state)), (int)indent, "",
-		name, *name ? " " : "", ww_text_fit(t, what_words(t, p, k, room), room),
-		s->certainty != WW_SURE ? " (uncertain)" : "");
-	if (k->last)
-		fprintf(t->out, "%*s%s%s%s\n", (int)(44 + indent), "", ww_paint_on(t, WW_P_DIM),
-			ww_text_fit(t, ww_segment_via(&t->mem, p, &s[k->n - 1]), t->o->width - 44 - indent),
-			ww_paint_off(t, WW_P_DIM));
+	fprintf(t->out, "%12s %10s %5.1f %% %s%s%-*s%s", ww_text_at(t, ww_set_local(p->set, p->host, s->start_ns)), ww_text_dur(t, k->ns),
+		percent(p, k->ns), beside ? " " : "", ww_paint_on(t, ww_paint_of(s->state)), beside ? STEP_BAR + 1 : 0, bar,
+		ww_paint_off(t, ww_paint_of(s->state)));
+	fprintf(t->out, "%s%*s", beside ? "" : "\n", (int)(beside ? indent_of(p, s) : at), "");
+	ww_text_wrap(t, at, at + 2, ww_arena_printf(&t->mem, "%s%s%s%s", name, *name ? " " : "", what_words(t, p, k),
+						    s->certainty != WW_SURE ? " (uncertain)" : ""), WW_P_NONE);
+	if (!k->last)
+		return;
+	fprintf(t->out, "%*s", (int)at, "");
+	ww_text_wrap(t, at, at + 2, ww_segment_via(&t->mem, p, &s[k->n - 1]), WW_P_DIM);
 }
 
 static void put_shorter(struct ww_text *t, uint32_t *count, int64_t *ns)
 {
 	if (*count)
-		fprintf(t->out, "%12s %10s          %s%u shorter step%s%s\n", "...", ww_text_dur(t, *ns), ww_paint_on(t, WW_P_DIM),
-			*count, *count == 1 ? "" : "s", ww_paint_off(t, WW_P_DIM));
+		fprintf(t->out, "%12s %10s%*s%s%u shorter step%s%s\n", "...", ww_text_dur(t, *ns), t->o->width >= BESIDE ? 10 : 2, "",
+			ww_paint_on(t, WW_P_DIM), *count, *count == 1 ? "" : "s", ww_paint_off(t, WW_P_DIM));
 	*count = 0;
 	*ns = 0;
 }
@@ -286,8 +291,8 @@ static void put_shares(struct ww_text *t, const struct ww_path *p, const struct 
 			break;
 		if (p->set->nhosts > 1 && kind > WW_SH_HOST)
 			name = ww_arena_printf(&t->mem, "%s: %s", p->set->hosts[s->host]->host.name, name);
-		fprintf(t->out, "  %10s %5.1f %%  %-8s %s\n", ww_text_dur(t, s->ns), percent(p, s->ns), shown ? "" : title,
-			ww_text_fit(t, name, t->o->width - 32));
+		fprintf(t->out, "  %10s %5.1f %%  %-8s ", ww_text_dur(t, s->ns), percent(p, s->ns), shown ? "" : title);
+		ww_text_wrap(t, 31, 33, name, WW_P_NONE);
 	}
 	if (shown < n)
 		fprintf(t->out, "  %29s %u more\n", "", n - shown);
@@ -300,7 +305,7 @@ static void put_sums(struct ww_text *t, const struct ww_path *p, const struct ww
 	if (p->set->nhosts > 1)
 		put_shares(t, p, sum, WW_SH_HOST, "host", 16);
 	if (sum->first[WW_SH_FILE] < sum->first[WW_SH_N])
-		fprintf(t->out, "  while it waited, at any level, for (these overlap)\n");
+		ww_text_wrap(t, 0, 4, "  while it waited, at any level, for (these overlap)", WW_P_NONE);
 	put_shares(t, p, sum, WW_SH_FILE, "file", 6);
 	put_shares(t, p, sum, WW_SH_LOCK, "lock", 6);
 	put_shares(t, p, sum, WW_SH_DEVICE, "device", 6);
@@ -311,28 +316,42 @@ static void put_notes(struct ww_text *t, const struct ww_path *p, const struct w
 	if (!sum->nagle_count && !sum->uncertain_ns)
 		return;
 	put_title(t, "Worth looking at");
-	if (sum->nagle_count)
-		fprintf(t->out, "  %s of it (%.1f %%), %u time%s, Nagle's algorithm waited for a delayed ACK: a second small write\n"
-				"  was held back until the other side's ACK timer fired (TCP_NODELAY, or one write, avoids it)\n",
-			ww_text_dur(t, sum->nagle_ns), percent(p, sum->nagle_ns), sum->nagle_count, sum->nagle_count == 1 ? "" : "s");
-	if (sum->uncertain_ns)
-		fprintf(t->out, "  %s of it (%.1f %%) is uncertain: events were lost there\n", ww_text_dur(t, sum->uncertain_ns),
-			percent(p, sum->uncertain_ns));
+	if (sum->nagle_count) {
+		fputs("  ", t->out);
+		ww_text_wrap(t, 2, 2, ww_arena_printf(&t->mem, "%s of it (%.1f %%), %u time%s, Nagle's algorithm waited for a delayed ACK: a "
+						      "second small write was held back until the other side's ACK timer fired "
+						      "(TCP_NODELAY, or one write, avoids it)", ww_text_dur(t, sum->nagle_ns),
+						      percent(p, sum->nagle_ns), sum->nagle_count, sum->nagle_count == 1 ? "" : "s"), WW_P_NONE);
+	}
+	if (sum->uncertain_ns) {
+		fputs("  ", t->out);
+		ww_text_wrap(t, 2, 2, ww_arena_printf(&t->mem, "%s of it (%.1f %%) is uncertain: events were lost there",
+						      ww_text_dur(t, sum->uncertain_ns), percent(p, sum->uncertain_ns)), WW_P_NONE);
+	}
+}
+
+static void put_head(struct ww_text *t, const struct ww_path *p)
+{
+	const struct ww_facts *f = t->f;
+	const char *exe = ww_facts_str(f, f->thread.exe[p->target.thread]);
+	const char *who = ww_arena_printf(&t->mem, "Critical path of %s", ww_name_thread(&t->mem, f, p->target.thread));
+
+	ww_text_wrap(t, 0, 2, ww_arena_printf(&t->mem, "%s: %s, from %s s to %s s%s%s%s%s", who, ww_text_dur(t, p->to_ns - p->from_ns),
+					      ww_text_at(t, ww_set_local(p->set, p->host, p->from_ns)),
+					      ww_text_at(t, ww_set_local(p->set, p->host, p->to_ns)),
+					      p->set->nhosts > 1 ? ", on " : "", p->set->nhosts > 1 ? f->host.name : "",
+					      *exe ? ", " : "", exe), WW_P_BOLD);
+	ww_text_wrap(t, 0, 2, ww_arena_printf(&t->mem, "(%s)", p->target.why), WW_P_NONE);
+	ww_set_remarks(t->out, p->set, "", t->o->width);
 }
 
 void ww_path_text(FILE *out, const struct ww_path *p, const struct ww_path_sum *sum, const struct ww_text_opts *o)
 {
 	const struct ww_facts *f = p->set->hosts[p->host];
 	struct ww_text t = {.out = out, .f = f, .o = o};
-	const char *exe = ww_facts_str(f, f->thread.exe[p->target.thread]);
 
 	ww_arena_init(&t.mem);
-	const char *name = ww_text_fit(&t, ww_name_thread(&t.mem, f, p->target.thread), 40);
-	fprintf(out, "%sCritical path of %s%s: %s, from %s s to %s s%s%s%s%s\n", ww_paint_on(&t, WW_P_BOLD), name,
-		ww_paint_off(&t, WW_P_BOLD), ww_text_dur(&t, p->to_ns - p->from_ns),
-		ww_text_at(&t, ww_set_local(p->set, p->host, p->from_ns)), ww_text_at(&t, ww_set_local(p->set, p->host, p->to_ns)),
-		p->set->nhosts > 1 ? ", on " : "", p->set->nhosts > 1 ? f->host.name : "", *exe ? ", " : "", ww_text_fit(&t, exe, 30));
-	fprintf(out, "(%s)\n", p->target.why);
+	put_head(&t, p);
 	ww_path_bars(&t, p, sum);
 	put_steps(&t, p);
 	put_sums(&t, p, sum);

@@ -122,6 +122,58 @@ void ww_text_fold(FILE *out, const char *text, uint32_t width)
 	}
 }
 
+/* Does the space belong to one word, a number and its unit? */
+static bool is_tied(const char *space)
+{
+	const char before = space[-1], after = space[1];
+
+	return before >= '0' && before <= '9' && ((after >= 'a' && after <= 'z') || (after >= 'A' && after <= 'Z') || after == '%');
+}
+
+/* Bytes of the words that so many columns hold: up to a space or, where there is none, up to where they are full. */
+static size_t line_bytes(const char *s, uint32_t room, bool may_break)
+{
+	size_t at = 0, word = 0;
+	uint32_t column = 0, columns;
+
+	while (s[at]) {
+		if (s[at] == ' ' && at && !is_tied(s + at))
+			word = at;
+		size_t bytes = char_bytes(s + at, &columns);
+		if (column + columns > room && s[at] != ' ')
+			return word ? word : may_break ? at : 0;
+		column += columns;
+		at += bytes;
+	}
+	return at;
+}
+
+void ww_text_wrap(struct ww_text *t, uint32_t at, uint32_t hang, const char *words, enum ww_paint paint)
+{
+	const uint32_t width = t->o->width;
+
+	words = printable(t, words);
+	hang = WW_MIN(hang, width - WW_MIN(width, 20));
+	for (;;) {
+		uint32_t room = width > at ? width - at : 0;
+		size_t n = line_bytes(words, room, at <= hang && room);
+
+		size_t shown = n;
+
+		while (shown && words[shown - 1] == ' ' && words[n])
+			shown--;
+		if (shown)
+			fprintf(t->out, "%s%.*s%s", ww_paint_on(t, paint), (int)shown, words, ww_paint_off(t, paint));
+		words += n;
+		words += strspn(words, " ");
+		if (!*words)
+			break;
+		fprintf(t->out, "\n%*s", (int)hang, "");
+		at = hang;
+	}
+	fputc('\n', t->out);
+}
+
 FILE *ww_text_begin(struct ww_text *t, FILE *out, struct ww_text_fold *f)
 {
 	*f = (struct ww_text_fold){.out = out, .o = *t->o};

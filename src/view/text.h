@@ -29,6 +29,10 @@ void ww_text_end(struct ww_text *t, struct ww_text_fold *f);
 /* The text with lines of at most so many columns, broken between words; a longer word is not cut. */
 void ww_text_fold(FILE *out, const char *text, uint32_t width);
 
+/* Words that begin in column `at`, where the line already is, and go on in column `hang` of as many lines as it takes;
+ * ends the last one. Broken between words; only a word that no line has room for is broken anywhere. Nothing is cut. */
+void ww_text_wrap(struct ww_text *t, uint32_t at, uint32_t hang, const char *words, enum ww_paint paint);
+
 const char *ww_paint_on(const struct ww_text *t, enum ww_paint p);
 const char *ww_paint_off(const struct ww_text *t, enum ww_paint p);
 enum ww_paint ww_paint_of(enum ww_thread_state s);

@@ -46,6 +46,8 @@ struct ww_diff_recording {
 };
 /* recordings: in the order in which they were added. */
 int ww_diff_json(FILE *out, const struct ww_diff *d, const struct ww_diff_recording *recordings);
+/* A sentence for each host whose clock is not the reference's now, and why; `before` each, folded to `width`. */
+void ww_set_remarks(FILE *out, const struct ww_set *s, const char *before, uint32_t width);
 /* The clocks of a set: a table of hosts; with `stats` also one of the pairs that share packets. */
 void ww_sync_text(FILE *out, const struct ww_set *s, const struct ww_text_opts *o, bool stats);
 int ww_sync_json(FILE *out, const struct ww_set *s);

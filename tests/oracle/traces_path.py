@@ -176,31 +176,43 @@ on = {s['comm'] for s in json.loads(nfs[1])['segments']}
 check([] if nfs[0] == 0 and 'nfsd' in on and any(c and c.startswith('kworker') for c in on) else [sorted(map(str, on))],
       "nfs-loopback: dd's path goes through the client's worker to the server's nfsd")
 
-def between(trace, first, second):
-    """--between: the two events as babeltrace2 has them, and the thread that the second is of."""
+def between(trace, first, second, nobody=False):
+    """--between: the two events as babeltrace2 has them, and the thread that the second is of: who had the CPU, else whom
+    it woke or put on it; nobody: neither."""
     p = subprocess.run(['babeltrace2', '--clock-seconds', trace], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    at, tid = [], None
+    at, tid, on = [], None, {}
     for line in p.stdout.splitlines():
         m = re.match(r'\[(\d+)\.(\d{9})\] .*? (\w+): \{ cpu_id = (\d+) \}', line)
-        if m and m.group(3) == 'sched_switch':
-            on[m.group(4)] = int(re.search(r'next_tid = (\d+)', line).group(1))
-        if m and m.group(3) == (first, second)[len(at)]:
+        if not m:
+            continue
+        had = on.get(m.group(4), 0)
+        names = re.search(r'\b(?:next_)?tid = (\d+)', line.split('}', 1)[1])
+        if m.group(3) == (first, second)[len(at)]:
             at.append(int(m.group(1)) * 10**9 + int(m.group(2)))
             if len(at) == 2:
-                tid = on[m.group(4)]
+                tid = had or int(names.group(1)) if had or names else 0
                 break
-    j = json.loads(run('path', '--json', '-q', '--between', first, second, trace)[1])
+        if m.group(3) == 'sched_switch':
+            on[m.group(4)] = int(re.search(r'next_tid = (\d+)', line).group(1))
+    rc, out = run('path', '--json', '-q', '--between', first, second, trace)
+    text = 'path --between %s %s is from the one to the other, of the thread of the latter' % (first, second)
+    if nobody:
+        check([] if rc == 2 and not tid and not out else [rc, tid], text + ': refused, as that is nobody')
+        return None
+    j = json.loads(out)
     bad = path_agrees.shape(j)
     said = (j['begin_ns'], j['begin_ns'] + j['wall_ns'], j['target']['tid'])
     if len(at) != 2 or said != (at[0], at[1], tid):
         bad.append('%s, babeltrace2 %s' % (said, (at, tid)))
-    check(bad, 'path --between %s %s is from the one to the other, of the thread of the latter' % (first, second))
+    check(bad, text)
     return j
 
 
-on = {}     # CPU -> tid
 j = between(os.path.join(DIR, 'single/trace'), 'syscall_entry_fsync', 'syscall_exit_fsync')
 check([] if any(s['kind'] == 'disk' for s in j['segments']) else [j['segments']], 'and goes to the disk')
+for second in ('sched_waking', 'sched_switch', 'sched_wakeup'):     # on an idle CPU the first and the last
+    between(os.path.join(DIR, 'single/trace'), 'syscall_entry_fsync', second)
+between(os.path.join(DIR, 'single/trace'), 'syscall_entry_fsync', 'irq_handler_entry', nobody=True)
 for known in sorted(glob.glob(DIR + '/*/truth.txt')):
     where = os.path.dirname(known)
     for trace in ('trace', 'trace.dat', 'perf.data'):

@@ -23,8 +23,9 @@ def check(bad, text):
         print('#   ' + b)
 
 
-def ask(what, *args):
-    p = subprocess.run([W, what, '--json', '-q'] + list(args) + TRACES, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=100)
+def ask(what, *args):     # path's times are those of the first trace's clock; let sync's be, too
+    args = list(args) + (['--no-store', '-r', TRACES[0]] if what == 'sync' else [])
+    p = subprocess.run([W, what, '--json', '-q'] + args + TRACES, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=100)
     if p.returncode:
         raise SystemExit('%s: exit %d' % (what, p.returncode))
     return json.loads(p.stdout)
@@ -87,6 +88,12 @@ for i, ((tid, start, end), w) in enumerate(zip(client, web)):
     hosts = [x['host'] for k, x in enumerate(s) if x['tid'] and (not k or s[k - 1]['host'] != x['host'])]
     if hosts[0] != 'client' or hosts[-1] != 'client' or not {'web', 'db'} <= set(hosts):
         route.append('request %d: %s' % (i + 1, ' '.join(hosts)))
+same_clock = []
+for (tid, *_), w in list(zip(client, web))[:5]:     # by the web server's log, on its clock
+    p = ask('path', '--host', 'web', '--tid', '225', '--from', str(w[0]), '--to', str(w[4]))
+    if (p['begin_ns'], p['wall_ns'], p['target']['host']) != (w[0], w[4] - w[0], 'web'):
+        same_clock.append('%s, asked for %d and %d' % ([p['begin_ns'], p['wall_ns'], p['target']['host']], w[0], w[4] - w[0]))
+check(same_clock, "times are on the clock of the host whose path it is: asked for by the web server's log, and in the answer")
 check(shape, 'the segments lie end to end and sum to each request as the client timed it')
 check(no_nagle if nagle < 18 else [], "Nagle's algorithm against a delayed ACK, some 40 ms: named in %d of 20" % nagle)
 check(disk + (stopped if len(stopped) > 1 else []), 'each COMMIT that the web server waited for (%d of 20): the fdatasync and the '
