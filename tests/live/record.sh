@@ -132,6 +132,15 @@ age=$(/usr/bin/python3 -c "m, b = map(int, '$mono'.split()); print((int(float('$
 [ "$age" -lt 1600 ]
 ok $? "after kill -9 all but the last second is there: the last event is $age ms older than the kill"
 
+"$W" record -o maxed --ring 512K --max-size 1M -- sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); : < /dev/null; done; exit 4' 2> err
+rc=$? size=$(du -sk maxed | cut -f1)
+{ [ $rc = 4 ] && grep -q 'that --max-size allows' err && [ "$size" -ge 1000 ] && [ "$size" -lt 2600 ]; }
+ok $? "--max-size 1M: the trace has $size KiB, the command goes on to its end (exit status $rc)"
+sound maxed "a trace that became as large as it may" lossy
+"$W" report maxed 2> err | grep -q '^sh (.*wall time'; ok $? "and the report answers"
+"$W" -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do /bin/true; done' 2> err
+grep -q '^  true (14 of them) ' err; ok $? "many children of one name are one line: $(grep 'of them) .*longest' err)"
+
 mkdir tiny && mount -t tmpfs -o size=2m none tiny
 "$W" record -o tiny/t -- sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); : < /dev/null; done; exit 0' 2> err
 is $? 3 "a full disk: the exit status says partial"
