@@ -275,6 +275,8 @@ void ww_cpu_lose(struct ww_model *m, int16_t cpu);
 void ww_cpu_gap(struct ww_model *m, const struct ww_event *ev);
 
 /* ---- wakeup.c, cause.c ---- */
+/* Is it known of every event of the kernel's in what interrupt, softirq or timer it came, or that it came in none? */
+bool ww_contexts_are_recorded(const struct ww_model *m);
 uint32_t ww_wakeup_make(struct ww_model *m, struct ww_thr *wakee, int64_t target_cpu, bool waking);
 /* The wait of t ended with this wakeup (WW_NONE: not seen): fills cause, other, file of the row. */
 void ww_cause_at_wakeup(struct ww_model *m, struct ww_thr *t, uint32_t row, uint32_t wakeup);

@@ -79,7 +79,7 @@ static bool calls_meet(struct ww_model *m, const struct ww_thr *waker, const str
 		      : m->f->file.peer[a] == b || m->f->file.peer[b] == a;
 }
 
-static bool contexts_are_recorded(const struct ww_model *m)
+bool ww_contexts_are_recorded(const struct ww_model *m)
 {
 	return m->has_irq && m->has_softirq && (m->has_timers || m->has_timer_vector);
 }
@@ -93,7 +93,7 @@ static void from_thread(struct ww_model *m, struct ww_thr *wakee, bool waking, s
 	struct ww_thr *cur = ww_thr_current(m);
 
 	const struct ww_done loose = m->cpu->loose;
-	if (loose.kind != WW_WK_UNKNOWN && contexts_are_recorded(m)) {
+	if (loose.kind != WW_WK_UNKNOWN && ww_contexts_are_recorded(m)) {
 		explain(m, w, loose);
 		return;
 	}
@@ -110,7 +110,7 @@ static void from_thread(struct ww_model *m, struct ww_thr *wakee, bool waking, s
 	bool says = m->wake_flags >= 0;
 	if (says && (m->wake_flags & IN_INTERRUPT))
 		return; /* an interrupt that is not recorded */
-	if (!(direct && (says || contexts_are_recorded(m))) && !calls_meet(m, cur, wakee))
+	if (!(direct && (says || ww_contexts_are_recorded(m))) && !calls_meet(m, cur, wakee))
 		return;
 	w->kind = WW_WK_THREAD;
 	w->waker = cur->index;

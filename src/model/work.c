@@ -1,12 +1,16 @@
 /* work.c - work items of the kernel's work queues, and io_uring requests. */
 #include "model/model_private.h"
 
-/* What completed in the interrupt that queues work: the disk's answer, for one, is often passed on by a worker. Or the
- * work during which more is queued: a loop device's, that of the writeback to what is on it. */
-static struct ww_done queued_after(const struct ww_cpu *c, const struct ww_thr *t)
+/* What completed in the interrupt that queues work: the disk's answer, for one, is often passed on by a worker. An
+ * interrupt's thread (PREEMPT_RT) completes it in a thread's context. Or the work during which more is queued: a loop
+ * device's, that of the writeback to what is on it. */
+static struct ww_done queued_after(const struct ww_model *m, const struct ww_thr *t)
 {
+	const struct ww_cpu *c = m->cpu;
 	const struct ww_frame *fr = c->depth ? &c->frame[c->depth - 1] : NULL;
 
+	if (!fr && (c->loose.kind == WW_WK_BLOCK || c->loose.kind == WW_WK_PACKET) && ww_contexts_are_recorded(m))
+		return c->loose;
 	if (!fr && t && t->work_row != WW_NONE)
 		return (struct ww_done){WW_WK_WORK, t->work_row};
 	if (!fr)
@@ -20,9 +24,10 @@ static struct ww_done queued_after(const struct ww_cpu *c, const struct ww_thr *
 void ww_on_work_queue(struct ww_model *m, const struct ww_event *ev)
 {
 	struct ww_thr *t = ww_thr_current(m);
-	struct ww_done after = queued_after(m->cpu, t);
+	struct ww_done after = queued_after(m, t);
+	bool passed_on = after.kind == WW_WK_BLOCK || after.kind == WW_WK_PACKET; /* nobody's own doing */
 	struct ww_work r = {.object = ww_v_u64(ev, S_WQ_WORK), .name = ww_v_function(m, ev, S_WQ_FUNCTION),
-			    .queued_by = !m->cpu->depth && t && !t->idle ? t->index : WW_NONE,
+			    .queued_by = !m->cpu->depth && t && !t->idle && !passed_on ? t->index : WW_NONE,
 			    .queued_ts_ns = m->now, .start_ts_ns = -1, .end_ts_ns = -1,
 			    .trigger_kind = after.kind, .trigger = after.fact, .thread = WW_NONE};
 

@@ -59,6 +59,8 @@ ok(295 <= blocked(r, "timer") <= 600, "snooze 0.3 waited for a timer: %.1f ms" %
 r = load("writer")
 ok(blocked(r, "disk") > 0, "dd conv=fsync waited for the disk: %.1f ms" % blocked(r, "disk"))
 ok(blocked(r, "timer") == 0, "dd waited for no timer")
+unknown = [b for b in r["breakdown"] if b["state"] == "blocked" and b["cause"] == "unknown" and b["syscall"] == "fsync"]
+ok(not unknown, "no wait in fsync is without its cause: %s" % [(b["detail"], b["ns"]) for b in unknown])
 r = load("sh")
 w = blocked(r, "pipe") + blocked(r, "child")
 ok(w >= 490, "sh waited for its children and the pipe's writer: %.1f ms" % w)

@@ -256,7 +256,7 @@ def main():
             glob.glob(os.path.join(TRACES, 'perf-*/perf.data')) +
             glob.glob(os.path.join(TRACES, 'variants/perf-*.data')))]
         if not files:
-            print('# SKIP the shared traces: none in', TRACES)
+            print('ok - the shared traces # SKIP none in ' + TRACES)
         more = record(tmp) if len(args) == 1 else ()
         for source in (files, more):
             for path, want in source:
