@@ -3,7 +3,7 @@
 dir=$PWD
 CC=gcc meson setup -Db_sanitize=thread -Db_lundef=false "$dir/b" "$WW_SRC" >meson.log 2>&1 || { tail -5 meson.log; exit 1; }
 units=$(cd "$WW_SRC/tests/unit" && ls base*.c format*.c model*.c 2>/dev/null | sed 's/\.c$//; s#^#tests/unit-#')
-ninja -C "$dir/b" whywait $units >ninja.log 2>&1 || { grep -A8 -E 'FAILED|error:' ninja.log | head -30; exit 1; }
+ninja -C "$dir/b" src/cmd/whywait $units >ninja.log 2>&1 || { grep -A8 -E 'FAILED|error:' ninja.log | head -30; exit 1; }
 tar -xzf "$WW_SRC/tests/data/demo.ctf.tar.gz" || exit 1
 export TSAN_OPTIONS=halt_on_error=1:exitcode=66 WHYWAIT_THREADS=4
 # gcc 12's runtime does not know the address layout of newer kernels
