@@ -92,9 +92,7 @@ def record_text(e):
         p = f['prot']
         prot = ''.join(c if p & bit else '-' for c, bit in (('r', 1), ('w', 2), ('x', 4))) + \
             ('s' if f['flags'] & 1 else 'p')
-        where = '%02x:%02x %d ' % (f['maj'], f['min'], f['ino']) if 'ino' in f else None
-        if where is None:
-            return None
+        where = '%02x:%02x %d ' % (f['maj'], f['min'], f['ino']) if 'ino' in f else '<%s>' % f['build_id']
         return 'PERF_RECORD_MMAP2 %d/%d: [%s(%s) @ %s %s' % (f['pid'], f['tid'], hex(f['addr']), hex(f['len']),
             hex(f['pgoff']) if f['pgoff'] else '0', where), prot + ' ' + f['filename']
     if name == 'perf_switch':
@@ -218,6 +216,7 @@ def check(dump, path, tmp, want):
 RECORDINGS = (  # file, arguments of perf record, what must be among the events
     ('chain', ['-a', '-e', 'cpu-clock', '-F', '500', '-g', '-o'], 'cpu-clock'),
     ('switches', ['-a', '-z', '--switch-events', '--namespaces', '-e', 'sched:*', '-e', 'cpu-clock', '-o'], 'sched_'),
+    ('build ids', ['-a', '--buildid-mmap', '-e', 'sched:sched_process_exec', '-o'], 'sched_process_exec'),
     ('syscalls', ['-e', 'syscalls:sys_enter_openat,syscalls:sys_exit_openat,block:*',
              '-k', 'CLOCK_MONOTONIC', '-o'], 'openat'),
 )

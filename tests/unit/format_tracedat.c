@@ -237,6 +237,25 @@ static void test_circle(void)
 	free(f.p);
 }
 
+/* A latency tracer's file has text in place of the CPUs' pages. */
+static void test_latency(void)
+{
+	struct tdf f;
+
+	tdf_make(&f, 6, false, TDF_NONE);
+	uint8_t *fly = memmem(f.p, f.n, "flyrecord", 10);
+	TAP_NEED(fly != NULL, "the table of CPUs of a version 6 file");
+	memcpy(fly, "latency  ", 10);
+	struct result r = run(f.p, f.n, false);
+	ok(r.err.code == WW_EUNSUPPORTED && r.err.offset == (uint64_t)(fly - f.p) && *r.err.hint, "version 6: %s", r.err.message);
+	free(f.p);
+	tdf_make(&f, 7, false, TDF_NONE);
+	tdf_poke(&f, f.at_buffer, 22, 2); /* BUFFER_TEXT in place of BUFFER */
+	r = run(f.p, f.n, false);
+	ok(r.err.code == WW_EUNSUPPORTED && *r.err.hint, "version 7: %s", r.err.message);
+	free(f.p);
+}
+
 /* Cut anywhere: an error, or what was before the cut and the damage said. */
 static void test_truncated(int version, enum tdf_zip zip)
 {
@@ -288,6 +307,7 @@ int main(void)
 	}
 	test_interface();
 	test_known_bad();
+	test_latency();
 	test_circle();
 	test_truncated(6, TDF_NONE);
 	test_truncated(7, TDF_NONE);

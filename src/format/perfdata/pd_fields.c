@@ -28,7 +28,8 @@ const char *const pd_sample_field_names[PD_S_N] = {
 
 /* ---- records that are not samples ---- */
 
-enum { F_U16, F_U32, F_I32, F_U64, F_STR, F_MISC };
+enum { F_U16, F_U32, F_I32, F_U64, F_STR, F_MISC, F_BUILD_ID };
+#define BUILD_ID_MAX 20
 
 struct pd_record_field {
 	const char *name;
@@ -53,7 +54,7 @@ static const struct pd_record_type record_types[] = {
 	 {{"pid", F_I32, 8}, {"tid", F_I32, 12}, {"addr", F_U64, 16}, {"len", F_U64, 24},
 	  {"pgoff", F_U64, 32}, {"maj", F_U32, 40, PD_MISC_MMAP_BUILD_ID},
 	  {"min", F_U32, 44, PD_MISC_MMAP_BUILD_ID}, {"ino", F_U64, 48, PD_MISC_MMAP_BUILD_ID},
-	  {"prot", F_U32, 64}, {"flags", F_U32, 68}, {"filename", F_STR, 72}}},
+	  {"build_id", F_BUILD_ID, 40}, {"prot", F_U32, 64}, {"flags", F_U32, 68}, {"filename", F_STR, 72}}},
 	{"perf_comm", {PD_REC_COMM},
 	 {{"pid", F_I32, 8}, {"tid", F_I32, 12}, {"comm", F_STR, 16},
 	  {"exec", F_MISC, PD_MISC_COMM_EXEC}}},
@@ -132,6 +133,11 @@ void pd_record_value(const struct perfdata *t, const struct pd_record_type *r, c
 		ret->p = (const char *)rec + f->off;
 		ret->len = (uint32_t)strnlen(ret->p, body - f->off);
 		ret->kind = WW_V_STR;
+		return;
+	}
+	if (f->kind == F_BUILD_ID) { /* in place of the inode: a byte that says how many, three of padding, they */
+		if ((misc & PD_MISC_MMAP_BUILD_ID) && f->off + 4u + BUILD_ID_MAX <= body && rec[f->off] <= BUILD_ID_MAX)
+			*ret = (struct ww_value){.p = (const char *)rec + f->off + 4, .len = rec[f->off], .kind = WW_V_BYTES};
 		return;
 	}
 	if (f->off + sizes[f->kind] > body)
