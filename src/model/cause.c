@@ -212,8 +212,12 @@ static void rule_signal(const struct look *l, struct verdict *v)
 
 static void rule_sync(const struct look *l, struct verdict *v)
 {
-	if (helper_came_from_disk(l))
+	if (helper_came_from_disk(l)) {
 		v->cause = WW_CA_DISK;
+	} else if (l->kind == WW_WK_WORK && !l->returned) { /* the flusher's: what was to be written is on its way */
+		v->cause = WW_CA_WORK;
+		v->other = l->waker;
+	}
 }
 
 static void wait_for_thread(const struct look *l, struct verdict *v, enum ww_cause cause)

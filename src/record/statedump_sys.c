@@ -52,26 +52,29 @@ static int dump_irqs(struct ww_ctf_out *o, struct ww_err *err)
 	return rc;
 }
 
+/* Every one that the kernel knows, also the loop devices that nothing is behind yet (/proc/partitions leaves them out). */
 static int dump_disks(struct ww_ctf_out *o, struct ww_err *err)
 {
-	FILE *f = fopen("/proc/partitions", "re");
-	char line[256], name[128];
+	DIR *dir = opendir("/sys/class/block");
+	char path[300], dev[32];
 	unsigned major, minor;
 	int rc = 0;
 
-	if (!f)
+	if (!dir)
 		return 0;
-	while (!rc && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, " %u %u %*u %127s", &major, &minor, name) != 3)
+	for (struct dirent *e; !rc && (e = readdir(dir));) {
+		snprintf(path, sizeof(path), "%s/dev", e->d_name);
+		if (e->d_name[0] == '.' || ww_dump_read(dirfd(dir), path, dev, sizeof(dev)) <= 0 ||
+		    sscanf(dev, "%u:%u", &major, &minor) != 2)
 			continue;
 		rc = ww_ctf_rec_begin(o, WW_EV_LTTNG_STATEDUMP_BLOCK_DEVICE, ww_dump_now_ns(), err);
 		if (rc)
 			break;
 		ww_ctf_rec_u32(o, (major << 20) | minor); /* the kernel's own dev_t, as in block_rq_* */
-		ww_ctf_rec_str(o, name);
+		ww_ctf_rec_str(o, e->d_name);
 		ww_ctf_rec_end(o);
 	}
-	fclose(f);
+	closedir(dir);
 	return rc;
 }
 

@@ -184,6 +184,14 @@ class Scenario:
                     c['who'], c['state'], c['cause'], known / 1e6, right / 1e6))
             self.add(known, min(known, right + slack) if right else 0, wrong, unknown)
 
+    def through(self, l, rep):
+        """What its waits in between went through: each name must stand in them or below."""
+        waits = [w for w in rep.waits if overlap(l['start'], l['end'], w['t0'], w['t1'])]
+        said = json.dumps(waits)
+        for name in l['names']:
+            if name not in said:
+                self.fail('no "%s" in its waits for %.3f ms' % (name, (l['end'] - l['start']) / 1e6))
+
     # ---- the kernel's books ----
 
     def books(self, b, whywait, trace, offset, raw, threads):
@@ -321,6 +329,8 @@ class Scenario:
                 self.books(l, whywait, trace, offset, raw, threads)
             elif l['t'] == 'state':
                 self.state(l, whywait, trace, offset, raw)
+            elif l['t'] == 'through':
+                self.through(l, reports[l['tid']])
             elif l['t'] == 'share':
                 self.share(l, whywait, trace, offset)
         for p in path_agrees.disagreements(whywait, trace, self.lines, offset, raw):
