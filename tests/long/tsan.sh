@@ -24,7 +24,7 @@ for u in $units; do
 	rc=$?
 	[ $rc = 77 ] || say $rc "$u"
 done
-for args in "report --top 5" path check info "events --json"; do
+for args in "report --top 5" path tree check info "events --json"; do
 	run "$dir/b/whywait" $args -q demo.ctf
 	say $? "whywait $args"
 done
