@@ -1,12 +1,18 @@
 #!/usr/bin/python3
-"""workloads.py [-n PAIRS] [--light] [--small] [git|make|pgbench ...] - what recording costs real programs.
+"""workloads.py [-t SECONDS] [--light] [--small] [--where] [git|make|pgbench ...] - what recording costs real programs.
 
-Interleaved pairs, each workload once bare and once recorded (order alternating), and the 95 % interval of the
-paired difference. The machine's drift falls on both sides of a pair. A run's time is its own, from begin to end:
-loading the programs and the state dump stand before it. Recording is by `whywait record`, the workload the target,
-its system calls recorded in full; with pgbench the server is not the target. Installs bench/packages.txt.
-$WHYWAIT names the program (default build/whywait). Exit status 1: a difference's interval reaches over 2 %, or
-events were lost.
+Rounds of three runs of a workload: bare, recorded, bare. The difference of a round is the recorded run's from the mean
+of its neighbours', so that a steady drift of the machine falls out; the neighbours' own difference is the noise, which
+the same runs have without any recording. Of both the mean and its 95 % interval, as many rounds as fit in the time. A
+run's time is its own, from begin to end: loading the programs and the state dump stand before it. Recording is by
+`whywait record`, the workload the target, its system calls recorded in full; with pgbench the server is not the target.
+
+--where: one recorded run of each instead, in which the kernel times our programs (kernel.bpf_stats_enabled, whose own
+clock makes a run of a program some 40 ns longer): what each program, and the reader, took of the workload's CPU time.
+The programs see the whole machine, so this is of use only where nothing else runs, or with `chrt -f 10` before it.
+
+Installs bench/packages.txt. $WHYWAIT names the program (default build/whywait). Exit status 1: a difference's interval
+reaches over 2 %, or events were lost.
 """
 import argparse, glob, json, math, os, re, shutil, statistics, subprocess, sys, tempfile, time
 
@@ -21,8 +27,27 @@ def sh(cmd, **kw):
     return subprocess.run(cmd, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **kw)
 
 
-# The command's own time, in seconds, into the file named first.
-TIMED = 'f=$1; shift; a=$EPOCHREALTIME; "$@"; rc=$?; b=$EPOCHREALTIME; echo $a $b > "$f"; exit $rc'
+# The command's own time, in seconds, into the file named first; then what it and its children took of the CPUs. The
+# second word is asked before and after.
+TIMED = """f=$1 probe=$2; shift 2; $probe $f.0 $PPID; times > $f.t0; a=$EPOCHREALTIME; "$@"; rc=$?; b=$EPOCHREALTIME
+times > $f.t1; $probe $f.1 $PPID; echo $a $b > $f; exit $rc"""
+
+
+def probe(out, pid):
+    """What the recorder, process `pid`, and its programs have taken so far: into the file `out`."""
+    ids, fields = set(), open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()
+    for f in glob.glob("/proc/%d/fdinfo/*" % pid):
+        try:
+            ids |= {int(x) for x in re.findall(r"^prog_id:\s*(\d+)", open(f).read(), re.M)}
+        except OSError:
+            pass
+    progs = json.loads(subprocess.run(["bpftool", "-j", "prog", "show"], stdout=subprocess.PIPE).stdout)
+    status = open("/proc/%d/status" % pid).read()
+    json.dump({"progs": {p["name"]: (p.get("run_cnt", 0), p.get("run_time_ns", 0)) for p in progs if p["id"] in ids},
+               "reader_s": (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"),
+               "wakeups": int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", status, re.M).group(1)),
+               "written": int(re.search(r"^write_bytes: (\d+)", open("/proc/%d/io" % pid).read(), re.M).group(1))},
+              open(out, "w"))
 
 
 class Git:
@@ -48,6 +73,10 @@ class Git:
 
     def measure(self, out, wall):
         return wall
+
+    def others_s(self):
+        """CPU time so far of processes that work for it and are not its children."""
+        return 0
 
     def teardown(self):
         pass
@@ -99,16 +128,21 @@ class Pgbench(Git):
     def measure(self, out, wall):
         return 1000 / float(re.search(rb"tps = ([0-9.]+)", out).group(1))
 
+    def others_s(self):
+        pid = open(os.path.join(self.data, "postmaster.pid")).readline().strip()
+        fields = open("/proc/%s/stat" % pid).read().rsplit(")", 1)[1].split()
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") # its own and those of backends that ended
+
     def teardown(self):
         if not os.path.exists(os.path.join(self.data, "postmaster.pid")):
             return
         sh(self.su + [self.bin + "/pg_ctl", "-D", self.data, "-m", "immediate", "stop"], cwd="/tmp")
 
 
-def run_once(w, recorded, d, light):
+def run_once(w, recorded, d, light, probing="true"):
     """(the measure, None or (events, lost, bytes))"""
     trace, times = os.path.join(d, "trace"), os.path.join(d, "times")
-    cmd = ["bash", "-c", TIMED, "bash", times] + w.command()
+    cmd = ["bash", "-c", TIMED, "bash", times, probing] + w.command()
     shutil.rmtree(trace, ignore_errors=True)
     os.sync()
     if recorded:
@@ -126,48 +160,100 @@ def run_once(w, recorded, d, light):
     return w.measure(p.stdout, end - begin), seen
 
 
-def compare(w, n, light):
-    """Prints a line; True when the goals are met."""
-    diffs, bares, recs, seen = [], [], [], []
-    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="whywait-bench-") as d:
-        try:
-            w.setup(d)
-            run_once(w, False, d, light)
-            for i in range(n):
-                pair = {}
-                for rec in ((False, True) if i % 2 else (True, False)):
-                    pair[rec], extra = run_once(w, rec, d, light)
-                    if extra:
-                        seen.append(extra)
-                bares.append(pair[False])
-                recs.append(pair[True])
-                diffs.append((pair[True] - pair[False]) / pair[False] * 100)
-        finally:
-            w.teardown()
-    half = T95[min(n - 1, 30) - 1] * statistics.stdev(diffs) / math.sqrt(n) if n > 1 else math.inf
-    mean, lost = statistics.mean(diffs), sum(s[1] for s in seen)
-    events = statistics.median(s[0] for s in seen)
-    print("%-55s %9.3f %9.3f %+7.2f %% +- %6.2f %% %9d %9d %6d %7.1f" % (
-        w.name, statistics.median(bares), statistics.median(recs), mean, half, events,
-        events / statistics.median(recs), lost, sum(s[2] for s in seen) / sum(s[0] for s in seen)), flush=True)
+def interval(values):
+    """(mean, half of its 95 % interval)"""
+    n = len(values)
+    if n < 2:
+        return values[0], math.inf
+    return statistics.mean(values), T95[min(n - 1, 30) - 1] * statistics.stdev(values) / math.sqrt(n)
+
+
+def compare(w, seconds, light, d):
+    """Prints two lines; True when the goals are met."""
+    diffs, noise, bares, recs, seen = [], [], [], [], []
+    run_once(w, False, d, light)
+    end = time.monotonic() + seconds
+    while len(diffs) < 2 or time.monotonic() + (time.monotonic() - end + seconds) / len(diffs) < end:
+        (a, _), (rec, extra), (b, _) = (run_once(w, recorded, d, light) for recorded in (False, True, False))
+        bare = (a + b) / 2
+        diffs.append((rec - bare) / bare * 100)
+        noise.append((b - a) / bare * 100 * (-1) ** len(diffs)) # which of the two is first alternates
+        bares += [a, b]
+        recs.append(rec)
+        seen.append(extra)
+    mean, half = interval(diffs)
+    lost, events = sum(s[1] for s in seen), statistics.median(s[0] for s in seen)
+    print("%-40s %6d %9.3f %9.3f %+7.2f %% +- %6.2f %% %9d %9d %6d %7.1f" % (
+        w.name, len(diffs), statistics.median(bares), statistics.median(recs), mean, half, events,
+        events / statistics.median(recs), lost, sum(s[2] for s in seen) / sum(s[0] for s in seen)))
+    print("%-67s %+7.2f %% +- %6.2f %%" % (("  bare against bare",) + interval(noise)), flush=True)
     return mean + half < 2 and not lost
 
 
+def cpu_s(path):
+    """Of `times`: the children's, second line."""
+    user, system = (int(m) * 60 + float(s) for m, s in re.findall(r"(\d+)m([\d.]+)s", open(path).readlines()[1]))
+    return user + system
+
+
+def where(w, light, d):
+    """Prints what of the workload's CPU time our programs and the reader took."""
+    f = os.path.join(d, "times")
+    run_once(w, False, d, light)
+    others = w.others_s()
+    wall, (events, lost, _) = run_once(w, True, d, light, "/usr/bin/python3 %s --probe" % os.path.abspath(__file__))
+    before, after = (json.load(open(f + x)) for x in (".0", ".1"))
+    cpu = cpu_s(f + ".t1") - cpu_s(f + ".t0") + w.others_s() - others
+    rows = []
+    for name, (runs, ns) in after["progs"].items():
+        b = before["progs"].get(name, (0, 0))
+        rows.append((ns - b[1], runs - b[0], name))
+    rows.sort(reverse=True)
+    total, reader = sum(r[0] for r in rows) / 1e9, after["reader_s"] - before["reader_s"]
+    print("%s: %.2f s of CPU time, %d events, %d lost" % (w.name, cpu, events, lost))
+    print("  %-28s %6.2f %%  %9d runs  %6.0f ns each" % ("all programs", total / cpu * 100, sum(r[1] for r in rows),
+                                                       total * 1e9 / max(1, sum(r[1] for r in rows))))
+    for ns, runs, name in rows[:14]:
+        print("    %-26s %6.2f %%  %9d runs  %6.0f ns each" % (name, ns / 1e7 / cpu, runs, ns / max(1, runs)))
+    print("  %-28s %6.2f %%  %9d wakeups  %.1f MB written" % (
+        "reader", reader / cpu * 100, after["wakeups"] - before["wakeups"],
+        (after["written"] - before["written"]) / 1e6), flush=True)
+
+
 def main():
+    if sys.argv[1:2] == ["--probe"]:
+        return probe(sys.argv[2], int(sys.argv[3]))
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    ap.add_argument("-n", type=int, default=10, help="pairs of each workload")
+    ap.add_argument("-t", type=float, default=450, metavar="SECONDS", help="for each workload (450)")
     ap.add_argument("--light", action="store_true")
     ap.add_argument("--small", action="store_true", help="runs of about a second, to see that it works")
+    ap.add_argument("--where", action="store_true", help="which of our programs cost how much, instead")
     ap.add_argument("which", nargs="*", default=["git", "make", "pgbench"])
     a = ap.parse_args()
     subprocess.run([os.path.join(ROOT, "scripts/install-packages"), os.path.join(ROOT, "bench/packages.txt")], check=True)
     if a.small:
         Git.files, Git.units, Git.transactions = 1000, 8, 300
     kinds = {"git": Git, "make": Make, "pgbench": Pgbench}
-    print("%-55s %9s %9s %22s %9s %9s %6s %7s" % ("workload", "bare s", "rec. s", "difference, 95 %", "events",
-                                                  "events/s", "lost", "B/event"))
-    good = [compare(kinds[k](), a.n, a.light) for k in a.which]
-    sys.exit(0 if all(good) else 1)
+    if not a.where:
+        print("%-40s %6s %9s %9s %22s %9s %9s %6s %7s" % ("workload", "rounds", "bare s", "rec. s", "difference, 95 %",
+                                                          "events", "events/s", "lost", "B/event"))
+    good = True
+    stats = "/proc/sys/kernel/bpf_stats_enabled"
+    was = open(stats).read()
+    for k in a.which:
+        w = kinds[k]()
+        with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="whywait-bench-") as d:
+            try:
+                w.setup(d)
+                if a.where:
+                    open(stats, "w").write("1")
+                    where(w, a.light, d)
+                else:
+                    good &= compare(w, a.t, a.light, d)
+            finally:
+                open(stats, "w").write(was)
+                w.teardown()
+    return 0 if good else 1
 
 
-main()
+sys.exit(main())
