@@ -2,12 +2,12 @@
 #include "record/recorder_private.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/syscalls.h"
+#include "record/tracepoints.h"
 
 #define RING_BYTES_DEFAULT   (8u << 20)
 #define SUBBUF_BYTES_DEFAULT (256u << 10)
@@ -148,27 +148,6 @@ static void layouts_set(struct whywait_bpf *skel)
 	}
 }
 
-/* Addresses of two timer functions; hidden ones (kptr_restrict) stay 0 and cost us the sleeper's name. */
-static void symbols_set(struct whywait_bpf *skel)
-{
-	FILE *f = fopen("/proc/kallsyms", "re");
-	char line[256], name[128];
-	unsigned long long at;
-	int left = 2;
-
-	if (!f)
-		return;
-	while (left && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%llx %*c %127s", &at, name) != 2)
-			continue;
-		if (!strcmp(name, "hrtimer_wakeup"))
-			skel->rodata->ww_fn_hrtimer_wakeup = at, left--;
-		else if (!strcmp(name, "process_timeout"))
-			skel->rodata->ww_fn_process_timeout = at, left--;
-	}
-	fclose(f);
-}
-
 static bool wanted(const struct ww_recorder *rec, const char *name)
 {
 	if (!strncmp(name, "ww_find_", 8) || !strncmp(name, "ww_look_at_", 11))
@@ -178,26 +157,11 @@ static bool wanted(const struct ww_recorder *rec, const char *name)
 	return !rec->opts.syscalls_only;
 }
 
-/* The number of a tracepoint's arguments, its own data pointer among them; 0 when there is no such. */
-static uint32_t tracepoint_args(const struct btf *btf, const char *name)
-{
-	char type[96];
-
-	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	int32_t id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
-	if (id <= 0)
-		return 0;
-	const struct btf_type *t = btf__type_by_id(btf, (uint32_t)id);
-	t = btf__type_by_id(btf, t->type);                /* pointer */
-	t = t ? btf__type_by_id(btf, t->type) : NULL;     /* to a function */
-	return t && btf_is_func_proto(t) ? btf_vlen(t) : 1;
-}
-
 /* True when the kernel has the program's tracepoint, in the form that the program expects. */
-static bool tracepoint_fits(const struct btf *btf, const struct bpf_program *p)
+static bool tracepoint_fits(const struct ww_tracepoints *t, const struct bpf_program *p)
 {
 	const char *name = bpf_program__name(p);
-	uint32_t args = tracepoint_args(btf, bpf_program__section_name(p) + 7);
+	uint32_t args = ww_tracepoints_args(t, bpf_program__section_name(p) + 7);
 
 	if (!strcmp(name, "ww_io_uring_complete"))
 		return args == 4;
@@ -235,15 +199,10 @@ static int next_set(struct whywait_bpf *skel)
 }
 
 /* Programs that this kernel has no tracepoint for, or that the options leave out, are not loaded. */
-static int programs_choose(struct ww_recorder *rec, struct ww_err *err)
+static void programs_choose(struct ww_recorder *rec, const struct ww_tracepoints *t)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
 	struct bpf_program *p;
 
-	if (!btf)
-		return ww_err_set(err, WW_EKERNEL, "/sys/kernel/btf/vmlinux", WW_ERR_NO_OFFSET,
-				  "this kernel has no type information (BTF)");
-	rec->skel->rodata->ww_page_cache_tells = tracepoint_args(btf, "mm_filemap_fault") && tracepoint_args(btf, "mm_filemap_map_pages");
 	bpf_object__for_each_program(p, rec->skel->obj) {
 		const char *sec = bpf_program__section_name(p);
 
@@ -253,14 +212,12 @@ static int programs_choose(struct ww_recorder *rec, struct ww_err *err)
 		}
 		if (strncmp(sec, "tp_btf/", 7))
 			continue;
-		if (tracepoint_fits(btf, p))
+		if (tracepoint_fits(t, p))
 			continue;
 		bpf_program__set_autoload(p, false);
 		if (rec->nmissing < WW_PROGRAMS_MAX)
 			rec->missing[rec->nmissing++] = sec + 7;
 	}
-	btf__free(btf);
-	return 0;
 }
 
 int ww_load_failed(int r, struct ww_err *err)
@@ -277,10 +234,16 @@ int ww_load_failed(int r, struct ww_err *err)
 int ww_load_programs(struct ww_recorder *rec, const char *only, struct ww_err *err)
 {
 	struct ww_ring_set *s = &rec->rings;
-	struct whywait_bpf *skel = whywait_bpf__open();
+	struct ww_tracepoints *t;
+	int r = ww_tracepoints_new(&t, err); /* before the object is opened, whose programs ask for it */
 
-	if (!skel)
+	if (r)
+		return r;
+	struct whywait_bpf *skel = whywait_bpf__open();
+	if (!skel) {
+		ww_tracepoints_free(t);
 		return ww_load_failed(-errno, err);
+	}
 	rec->skel = skel;
 	skel->rodata->ww_sub_mask = s->sub_bytes - 1;
 	skel->rodata->ww_sub_shift = s->sub_shift;
@@ -292,12 +255,9 @@ int ww_load_programs(struct ww_recorder *rec, const char *only, struct ww_err *e
 	skel->rodata->ww_stacks = rec->opts.stacks;
 	skel->rodata->ww_own_tgid = (uint32_t)getpid();
 	layouts_set(skel);
-	symbols_set(skel);
 	bpf_map__set_value_size(skel->maps.ww_rings, s->sub_bytes + WW_TAIL);
 	bpf_map__set_max_entries(skel->maps.ww_rings, s->ncpu * s->nsub);
-	int r = programs_choose(rec, err);
-	if (r)
-		return r;
+	programs_choose(rec, t);
 	struct next rows[NEXTS];
 	next_get(skel, rows);
 	for (int i = 0; i < NEXTS; i++)
@@ -308,9 +268,11 @@ int ww_load_programs(struct ww_recorder *rec, const char *only, struct ww_err *e
 			bpf_program__set_autoload(p, false);
 	bpf_program__set_autoattach(skel->progs.ww_find_stats, false);
 	bpf_program__set_autoattach(skel->progs.ww_find_mark, false);
+	bpf_program__set_autoattach(skel->progs.ww_find_functions, false);
 	bpf_program__set_autoattach(skel->progs.ww_look_at_misses, false);
 	bpf_program__set_autoattach(skel->progs.ww_look_at_tree, false);
 	r = whywait_bpf__load(skel);
+	ww_tracepoints_free(t);
 	if (!r)
 		r = next_set(skel);
 	if (r)

@@ -148,6 +148,8 @@ int ww_recorder_open(const struct ww_recorder_opts *opts, struct ww_recorder **r
 		return r;
 	}
 	misses_prepare(rec);
+	LIBBPF_OPTS(bpf_test_run_opts, once);
+	bpf_prog_test_run_opts(bpf_program__fd(rec->skel->progs.ww_find_functions), &once);
 	rec->lost_per_cpu = ww_xcalloc(rec->rings.ncpu, sizeof(uint64_t));
 	*ret = rec;
 	return 0;
@@ -213,11 +215,14 @@ int ww_recorder_start(struct ww_recorder *rec, struct ww_err *err)
 	/* Until the first switch says whose the CPU is. */
 	for (uint32_t i = 0; i < rec->rings.ncpu; i++)
 		rec->rings.ctl[i].in_tree = rec->opts.all_syscalls;
+	/* Attaching takes its time, program by program; all of them begin at one time. */
+	__atomic_store_n(&rec->skel->bss->ww_frozen, WW_FROZEN_OUTSIDE, __ATOMIC_SEQ_CST);
 	int r = whywait_bpf__attach(rec->skel);
 	if (!r && !rec->opts.syscalls_only)
 		faults_attach(rec);
 	if (r)
 		return ww_load_failed(r, err);
+	__atomic_store_n(&rec->skel->bss->ww_frozen, 0, __ATOMIC_SEQ_CST);
 	rec->started = true;
 	rec->flushed_ns = now_ns();
 	return 0;
@@ -273,7 +278,7 @@ int ww_recorder_stop(struct ww_recorder *rec, struct ww_err *err)
 		return 0;
 	/* All CPUs end at one time. Detaching takes its time, program by program: what some still see then and others do
 	 * not would look like a wait, or a busy CPU. */
-	__atomic_store_n(&rec->skel->bss->ww_frozen, WW_FROZEN_END, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&rec->skel->bss->ww_frozen, WW_FROZEN_OUTSIDE, __ATOMIC_SEQ_CST);
 	rec->rings.end_ts_ns = (uint64_t)now_ns();
 	settle();
 	bool known = misses_look_quiet(rec);

@@ -16,9 +16,9 @@ enum { ABI_X86_64, ABI_I386, ABI_X32, ABI_AARCH64 };
 /* 5.19: f3dd3f674555 moved the disk from the request to its queue; 6.1 and later all have q->disk. */
 static __always_inline u32 ww_rq_dev(struct request *rq)
 {
-	struct gendisk *disk = rq->q->disk;
+	struct gendisk *disk = BPF_CORE_READ(rq, q, disk);
 
-	return disk ? ((u32)disk->major << 20) | (u32)disk->first_minor : 0;
+	return disk ? (u32)BPF_CORE_READ(disk, major) << 20 | (u32)BPF_CORE_READ(disk, first_minor) : 0;
 }
 
 struct ww_call {

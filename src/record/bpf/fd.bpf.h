@@ -4,15 +4,18 @@
 
 #include "file.bpf.h"
 
-/* whywait_fd: pid fd kind dev ino */
-__noinline int ww_emit_fd(u32 fd, u32 closed)
+/* whywait_fd: pid fd kind dev ino; or only the name of what the descriptor is. */
+enum { FD_OPEN, FD_CLOSED, FD_NAME };
+__noinline int ww_emit_fd(u32 fd, u32 what)
 {
 	struct ww_file f = {};
 	struct ww_slot s;
 	u8 *p;
 
-	if (!closed)
+	if (what != FD_CLOSED)
 		ww_file_of_fd(fd, &f);
+	if (what == FD_NAME)
+		return 0;
 	p = ww_reserve(&s, WW_EV_WHYWAIT_FD, 21);
 	if (!p)
 		return 0;
@@ -76,6 +79,7 @@ static __always_inline int ww_received_fds(struct ww_call *c)
 		bpf_probe_read_user(&kind, 8, (void *)(at + word));
 		if (len < word + 8 || len > left)
 			break;
+		/* A plain loop: the body of a bpf_loop would be one call too many on the stack. */
 		for (u32 i = 0; i < CONTROL_FDS; i++) {
 			u32 fd;
 
@@ -83,7 +87,7 @@ static __always_inline int ww_received_fds(struct ww_call *c)
 				break;
 			if (bpf_probe_read_user(&fd, 4, (void *)(at + word + 8 + 4 * i)))
 				break;
-			ww_emit_fd(fd, 0);
+			ww_emit_fd(fd, FD_OPEN);
 		}
 		len = (len + word - 1) & ~(u64)(word - 1);
 		at += len;
@@ -215,20 +219,18 @@ static __always_inline int ww_emit_fds(struct ww_call *c, long ret, u32 fc)
 	if (fc & WW_FC_FCNTL && (c->arg[1] == 0 || c->arg[1] == 1030)) /* F_DUPFD, F_DUPFD_CLOEXEC */
 		fc |= WW_FC_NEW;
 	if (fc & WW_FC_NEW)
-		ww_emit_fd(ret, 0);
+		ww_emit_fd(ret, FD_OPEN);
 	else if (fc & WW_FC_CLOSE)
-		ww_emit_fd(c->arg[0], 1);
+		ww_emit_fd(c->arg[0], FD_CLOSED);
 	else if (fc & (WW_FC_PAIR0 | WW_FC_PAIR3)) {
 		u32 two[2] = {};
 
 		if (bpf_probe_read_user(two, 8, (void *)(fc & WW_FC_PAIR0 ? c->arg[0] : c->arg[3])))
 			return 0;
-		ww_emit_fd(two[0], 0);
-		ww_emit_fd(two[1], 0);
+		ww_emit_fd(two[0], FD_OPEN);
+		ww_emit_fd(two[1], FD_OPEN);
 	} else if (fc & WW_FC_SOCK) {
-		struct ww_file f = {};
-
-		ww_file_of_fd(c->arg[0], &f);
+		ww_emit_fd(c->arg[0], FD_NAME);
 	} else if (fc & WW_FC_RECVMSG) {
 		ww_received_fds(c);
 	} else if (fc & WW_FC_RANGE) {

@@ -39,6 +39,7 @@ struct {
 
 struct ww_name {
 	char text[NAME_BYTES + 128];
+	u32 pos; /* how far a bpf_loop is; what stands on the stack the verifier follows value by value */
 };
 /* One is enough: names are made by programs that run with preemption off, and not by interrupts'. */
 struct {
@@ -144,57 +145,77 @@ __noinline int ww_file_fill(u64 at, struct ww_file *f)
 	return 0;
 }
 
+/* Where ww_path has come to. */
+struct ww_walk {
+	struct dentry *d;
+	struct mount *m;
+	u64 cut; /* it ended before the root */
+};
+
+/* One component, the body of a bpf_loop: verified once, not once a component and way. 1: that was the last. */
+static int ww_path_one(u32 i, void *ctx)
+{
+	struct ww_walk *w = ctx;
+	u32 zero = 0;
+	struct ww_name *room = bpf_map_lookup_elem(&ww_name_room, &zero);
+	struct dentry *d = w->d, *up = BPF_CORE_READ(d, d_parent);
+	const unsigned char *name = BPF_CORE_READ(d, d_name.name);
+	u32 len = BPF_CORE_READ(d, d_name.len), pos;
+	struct mount *m = w->m;
+
+	if (!room)
+		return 1;
+	pos = room->pos;
+	if (d == up || d == BPF_CORE_READ(m, mnt.mnt_root)) {
+		struct mount *over = BPF_CORE_READ(m, mnt_parent);
+
+		if (over != m && over) {
+			w->d = BPF_CORE_READ(m, mnt_mountpoint);
+			w->m = over;
+			return 0;
+		}
+		w->cut = 0;
+		if (pos != NAME_BYTES)
+			return 1; /* the root of all */
+		if (len == 1)
+			len = 0; /* the file is that root, "/" */
+		up = NULL; /* or has no place, as "memfd:x" */
+	}
+	if (len > 100)
+		len = 100;
+	if (pos < len + 1)
+		return 1;
+	pos -= len + 1;
+	pos &= NAME_BYTES - 1;
+	room->text[pos] = '/';
+	bpf_probe_read_kernel(room->text + pos + 1, len & 127, name);
+	room->pos = pos;
+	w->d = up;
+	return !up;
+}
+
 /* The path, from its end backwards, over mounts, at most 12 components; what does not fit is left out at
  * the front, and then the path does not begin with "/". Returns where in room->text it begins. */
 __noinline int ww_path(u64 at)
 {
 	struct file *file = (void *)at;
-	u32 pos = NAME_BYTES, zero = 0;
+	struct ww_walk w = {.cut = 1};
+	u32 zero = 0;
 	struct ww_name *room = bpf_map_lookup_elem(&ww_name_room, &zero);
 
 	if (!file || !room)
-		return pos;
-	struct dentry *d = BPF_CORE_READ(file, f_path.dentry);
-	struct vfsmount *vm = BPF_CORE_READ(file, f_path.mnt);
-	struct mount *m = (void *)vm - bpf_core_field_offset(struct mount, mnt);
-
+		return NAME_BYTES;
 	room->text[NAME_BYTES] = 0;
-	for (int i = 0; i < 12; i++) {
-		struct dentry *up = BPF_CORE_READ(d, d_parent);
-		const unsigned char *name = BPF_CORE_READ(d, d_name.name);
-		u32 len = BPF_CORE_READ(d, d_name.len);
-
-		if (d == up || d == BPF_CORE_READ(m, mnt.mnt_root)) {
-			struct mount *over = BPF_CORE_READ(m, mnt_parent);
-
-			if (over != m && over) {
-				d = BPF_CORE_READ(m, mnt_mountpoint);
-				m = over;
-				continue;
-			}
-			if (pos != NAME_BYTES)
-				return pos; /* the root of all */
-			if (len == 1)
-				len = 0; /* the file is that root, "/" */
-			up = NULL; /* or has no place, as "memfd:x" */
-		}
-		if (len > 100)
-			len = 100;
-		if (pos < len + 1)
-			break;
-		pos -= len + 1;
-		pos &= NAME_BYTES - 1;
-		room->text[pos] = '/';
-		bpf_probe_read_kernel(room->text + pos + 1, len & 127, name);
-		if (!up)
-			return pos;
-		d = up;
-	}
-	return pos + 1;
+	room->pos = NAME_BYTES;
+	w.d = BPF_CORE_READ(file, f_path.dentry);
+	struct vfsmount *vm = BPF_CORE_READ(file, f_path.mnt);
+	w.m = (void *)vm - bpf_core_field_offset(struct mount, mnt);
+	bpf_loop(12, ww_path_one, &w, 0);
+	return room->pos + w.cut;
 }
 
 /* whywait_file: kind dev ino name */
-__noinline int ww_emit_file(struct ww_file *f)
+static __always_inline int ww_emit_file(struct ww_file *f)
 {
 	u32 zero = 0;
 
@@ -229,7 +250,7 @@ static __always_inline u64 ww_socket_ino(struct socket *so)
 }
 
 /* whywait_sock: ino family type proto sport dport saddr[16] daddr[16] peer_ino */
-__noinline int ww_emit_sock(u64 at, u64 ino)
+static __always_inline int ww_emit_sock(u64 at, u64 ino)
 {
 	struct sock *sk = (void *)at;
 	struct ww_slot s;
@@ -273,7 +294,7 @@ __noinline int ww_emit_sock(u64 at, u64 ino)
 /* Names the file or socket the first time that it is met, and when it has become another one. */
 __noinline int ww_name_once(struct ww_file *f)
 {
-	if (!f)
+	if (!f || READ_ONCE(ww_frozen)) /* nobody would read the name, and nobody name it again */
 		return 0;
 	struct ww_file_key key = {.ino = f->ino, .dev = f->dev};
 	struct file *file = f->file; /* BPF_CORE_READ would look for our own struct in the kernel */
@@ -306,16 +327,68 @@ static __always_inline struct file *ww_task_fd(struct task_struct *t, u32 fd)
 	return file;
 }
 
-/* Fills f from the current task's descriptor, and names it. */
-__noinline int ww_file_of_fd(u64 fd, struct ww_file *f)
-{
-	struct file *file = ww_task_fd(bpf_get_current_task_btf(), fd);
+/* The files that this CPU met last. Each look at the kernel's memory is three calls deep, so what a file is, is found
+ * once; later it is enough to see that it is the same one. A struct file is used again for other files: then the
+ * inode, its number, what is behind the file, or the name's dentry is another. */
+#define FILES_SEEN 64
+struct ww_file_seen {
+	u64 file, inode, ino, dentry, data, ports;
+	struct ww_file f;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, FILES_SEEN);
+	__type(key, u32);
+	__type(value, struct ww_file_seen);
+} ww_files_seen SEC(".maps");
 
-	if (!f || !file)
+/* Where it is bound and connected to, of which a socket's name is made; 0: no socket. */
+static __always_inline u64 ww_ports(struct sock *sk)
+{
+	return sk ? (u64)BPF_CORE_READ(sk, __sk_common.skc_num) << 16 | BPF_CORE_READ(sk, __sk_common.skc_dport) : 0;
+}
+
+/* Fills f, and names the file. */
+__noinline int ww_file_at(u64 at, struct ww_file *f)
+{
+	struct file *file = (void *)at;
+	u32 i = (at >> 8 ^ at >> 14) & (FILES_SEEN - 1);
+	struct ww_file_seen *s = bpf_map_lookup_elem(&ww_files_seen, &i);
+
+	if (!file || !f || !s)
 		return 0;
-	ww_file_fill((u64)file, f);
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	u64 ino = BPF_CORE_READ(inode, i_ino), dentry = (u64)BPF_CORE_READ(file, f_path.dentry);
+	u64 data = (u64)BPF_CORE_READ(file, private_data);
+	if (s->file == at && s->inode == (u64)inode && s->ino == ino && s->dentry == dentry && s->data == data &&
+	    s->ports == ww_ports(s->f.sk)) {
+		*f = s->f;
+		return 0;
+	}
+	ww_file_fill(at, f);
 	ww_name_once(f);
+	s->file = READ_ONCE(ww_frozen) ? 0 : at;
+	s->inode = (u64)inode;
+	s->ino = ino;
+	s->dentry = dentry;
+	s->data = data;
+	s->ports = ww_ports(f->sk);
+	s->f = *f;
 	return 0;
+}
+
+/* Fills f from the current task's descriptor, and names it. The typed pointers of the task are read without a call. */
+static __always_inline void ww_file_of_fd(u32 fd, struct ww_file *f)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct files_struct *files = t->files;
+	u64 file = 0;
+
+	if (!files || fd >= files->fdt->max_fds)
+		return;
+	bpf_probe_read_kernel(&file, sizeof(file), files->fdt->fd + fd);
+	if (file)
+		ww_file_at(file, f);
 }
 
 #endif

@@ -5,8 +5,8 @@
 #include "function.bpf.h"
 #include "steal.bpf.h"
 
-/* The programs of exits stand before those of entries, and are attached in this order: an exit without its entry
- * does no harm, an entry whose exit is never seen would look like an interrupt that never ends. */
+/* The programs of exits stand before those of entries, and are attached in this order: an exit whose entry was not seen
+ * does no harm, an entry whose exit is never seen would leave irq_depth too high. */
 static __always_inline void ww_irq_leave(void)
 {
 	struct ww_ring_ctl *c = ww_this_cpu();
@@ -168,9 +168,20 @@ static __always_inline void ww_emit_timer_task(u64 timer, struct task_struct *ta
 	ww_commit(&s);
 }
 
-/* Addresses of hrtimer_wakeup and process_timeout in this kernel, 0 when they are hidden. */
-const volatile __u64 ww_fn_hrtimer_wakeup;
-const volatile __u64 ww_fn_process_timeout;
+/* Addresses of two timer functions in this kernel; hidden ones (kptr_restrict) stay 0 and cost us the sleeper's
+ * name. Run once by user space, which would have to read all of /proc/kallsyms for them. */
+__u64 ww_fn_hrtimer_wakeup;
+__u64 ww_fn_process_timeout;
+
+SEC("syscall")
+int ww_find_functions(void *ctx)
+{
+	static const char wakeup[] = "hrtimer_wakeup", timeout[] = "process_timeout";
+
+	bpf_kallsyms_lookup_name(wakeup, sizeof(wakeup), 0, &ww_fn_hrtimer_wakeup);
+	bpf_kallsyms_lookup_name(timeout, sizeof(timeout), 0, &ww_fn_process_timeout);
+	return 0;
+}
 
 SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(ww_hrtimer_expire_entry, struct hrtimer *t, s64 *now)

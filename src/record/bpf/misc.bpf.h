@@ -170,21 +170,21 @@ static __always_inline void ww_emit_uring(u32 op, u64 ring, u64 req, u64 user_da
 SEC("tp_btf/io_uring_submit_req")
 int BPF_PROG(ww_io_uring_submit_req, struct io_kiocb *req)
 {
-	ww_emit_uring(0, (u64)req->ctx, (u64)req, req->cqe.user_data, 0, req->opcode);
+	ww_emit_uring(0, (u64)BPF_CORE_READ(req, ctx), (u64)req, req->cqe.user_data, 0, req->opcode);
 	return 0;
 }
 
 SEC("tp_btf/io_uring_submit_sqe")
 int BPF_PROG(ww_io_uring_submit_sqe, struct io_kiocb *req)
 {
-	ww_emit_uring(0, (u64)req->ctx, (u64)req, req->cqe.user_data, 0, req->opcode);
+	ww_emit_uring(0, (u64)BPF_CORE_READ(req, ctx), (u64)req, req->cqe.user_data, 0, req->opcode);
 	return 0;
 }
 
 SEC("tp_btf/io_uring_queue_async_work")
 int BPF_PROG(ww_io_uring_queue_async_work, struct io_kiocb *req)
 {
-	ww_emit_uring(1, (u64)req->ctx, (u64)req, req->cqe.user_data, 0, req->opcode);
+	ww_emit_uring(1, (u64)BPF_CORE_READ(req, ctx), (u64)req, req->cqe.user_data, 0, req->opcode);
 	return 0;
 }
 

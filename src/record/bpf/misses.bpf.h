@@ -29,6 +29,20 @@ struct {
 	__type(value, u64);
 } ww_percpu_mark SEC(".maps");
 
+struct ww_prog_seen {
+	u64 id, stats;
+};
+
+static int ww_find_one(u32 i, void *ctx)
+{
+	struct ww_prog_seen *seen = ctx;
+
+	if (i >= WW_MAX_PROGS || !ww_prog_ids[i] || ww_prog_ids[i] != seen->id)
+		return 0;
+	ww_prog_stats[i] = seen->stats;
+	return 1;
+}
+
 SEC("iter/bpf_prog")
 int ww_find_stats(struct bpf_iter__bpf_prog *ctx)
 {
@@ -36,10 +50,8 @@ int ww_find_stats(struct bpf_iter__bpf_prog *ctx)
 
 	if (!prog)
 		return 0;
-	u32 id = BPF_CORE_READ(prog, aux, id);
-	for (u32 i = 0; i < WW_MAX_PROGS; i++)
-		if (ww_prog_ids[i] && ww_prog_ids[i] == id)
-			ww_prog_stats[i] = (u64)BPF_CORE_READ(prog, stats);
+	struct ww_prog_seen seen = {.id = BPF_CORE_READ(prog, aux, id), .stats = (u64)BPF_CORE_READ(prog, stats)};
+	bpf_loop(WW_MAX_PROGS, ww_find_one, &seen, 0);
 	return 0;
 }
 
@@ -57,27 +69,34 @@ int ww_find_mark(struct bpf_iter__bpf_map *ctx)
 
 const volatile __u32 ww_mark_key;
 
-/* Of this CPU, all programs together, since they were loaded. Nothing here is on the stack, of which those who
- * call us, deep down, have little left. */
-__noinline u64 ww_misses_here(void)
+struct ww_misses {
+	u64 shift, sum;
+};
+
+/* The body of a bpf_loop, which is verified once, not once a program of ours and again with each program. */
+static int ww_misses_one(u32 i, void *ctx)
 {
-	struct ww_ring_ctl *c = &ww_ctl[bpf_get_smp_processor_id() & (WW_MAX_CPUS - 1)];
+	struct ww_misses *m = ctx;
+	u64 at = i < WW_MAX_PROGS ? ww_prog_stats[i] : 0, count;
+
+	if (at && !bpf_probe_read_kernel(&count, sizeof(count), (void *)(at + m->shift)))
+		m->sum += count;
+	return 0;
+}
+
+/* Of this CPU, all programs together, since they were loaded. Little here is on the stack, of which those who call
+ * us, deep down, have little left. */
+static __always_inline u64 ww_misses_here(void)
+{
 	volatile u64 *mark = bpf_map_lookup_elem(&ww_percpu_mark, (const void *)&ww_mark_key);
-	u64 sum = 0;
+	struct ww_misses m = {};
 
 	if (!mark || !ww_mark_base)
 		return 0;
 	*mark = (u64)mark; /* read back it is a number, with which the verifier lets us reckon */
-	u64 shift = *mark - ww_mark_base + bpf_core_field_offset(struct bpf_prog_stats, misses);
-	for (u32 i = 0; i < WW_MAX_PROGS; i++) {
-		u64 at = ww_prog_stats[i];
-
-		if (i >= ww_prog_count)
-			break;
-		if (at && !bpf_probe_read_kernel(&c->scratch, sizeof(c->scratch), (void *)(at + shift)))
-			sum += c->scratch;
-	}
-	return sum;
+	m.shift = *mark - ww_mark_base + bpf_core_field_offset(struct bpf_prog_stats, misses);
+	bpf_loop(ww_prog_count, ww_misses_one, &m, 0);
+	return m.sum;
 }
 
 #endif

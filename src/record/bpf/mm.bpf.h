@@ -4,6 +4,14 @@
 
 #include "vma.bpf.h"
 
+/* Who is in a fault on this CPU: one that sleeps in it, and is not the last to have begun one here, is not met again. */
+static u32 ww_fault_tids[WW_MAX_CPUS];
+
+static __always_inline u32 *ww_fault_tid(void)
+{
+	return &ww_fault_tids[bpf_get_smp_processor_id() & (WW_MAX_CPUS - 1)];
+}
+
 static __always_inline void ww_emit_fault(u32 id, u64 address, struct pt_regs *regs, u64 code)
 {
 	struct ww_slot s;
@@ -11,7 +19,7 @@ static __always_inline void ww_emit_fault(u32 id, u64 address, struct pt_regs *r
 
 	if (!ww_this_cpu()->in_tree)
 		return;
-	ww_fault_begins(address);
+	*ww_fault_tid() = bpf_get_current_pid_tgid();
 	p = ww_reserve(&s, id, 17);
 	if (!p)
 		return;
@@ -43,12 +51,11 @@ int BPF_PROG(ww_page_fault_kernel, unsigned long address, struct pt_regs *regs, 
 SEC("tp_btf/mm_filemap_add_to_page_cache")
 int BPF_PROG(ww_page_in, struct folio *folio)
 {
-	struct ww_fault_seen *f = ww_fault_here();
 	struct inode *inode;
 	struct ww_slot s;
 	u8 *p;
 
-	if (!ww_this_cpu()->in_tree || f->tid != bpf_get_current_task_btf()->pid)
+	if (!ww_this_cpu()->in_tree || *ww_fault_tid() != (u32)bpf_get_current_pid_tgid())
 		return 0;
 	inode = BPF_CORE_READ(folio, mapping, host);
 	p = ww_reserve(&s, WW_EV_WHYWAIT_PAGE_IN, 24);
@@ -97,7 +104,7 @@ static __always_inline void ww_emit_map(struct task_struct *t, struct ww_fault_a
 	struct ww_slot s;
 	u8 *p;
 
-	if (was && *was == now)
+	if ((was && *was == now) || READ_ONCE(ww_frozen))
 		return;
 	bpf_map_update_elem(&ww_maps_told, &key, &now, BPF_ANY);
 	p = ww_reserve(&s, WW_EV_WHYWAIT_MAP, 40);
@@ -123,8 +130,9 @@ int ww_fault_end(struct ww_perf_data *ctx)
 
 	if (!ww_this_cpu()->in_tree)
 		return 0;
+	*ww_fault_tid() = 0;
 	ww_fault_where(&at);
-	if (ww_stacks && at.f.file && at.flags & VM_EXEC)
+	if (ww_stacks && at.file && at.flags & VM_EXEC)
 		ww_emit_map(t, &at);
 	p = ww_reserve(&s, WW_EV_WHYWAIT_FAULT_END, 33);
 	if (!p)

@@ -34,7 +34,7 @@ __u32 ww_frozen;                         /* WW_FROZEN_* of wire.h */
 
 #define READ_ONCE(x)     (*(volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
-#define TRIES 4
+#define TRIES 3
 
 struct ww_slot {
 	u64 *committed;
@@ -113,68 +113,72 @@ __noinline int ww_open(u32 cpu, u64 pos, u64 ts, u32 need)
 	return 1;
 }
 
-/* Takes room for an event and writes its header. 1: o is filled; 0: lost, and counted. */
+/* Takes room for an event and writes its header. 1: o is filled; 0: lost, and counted. What follows a try that
+ * succeeded stands once, after the loop, and has no branch that is not needed: all our programs have it, and each is
+ * verified with it. */
 __noinline int ww_take(u32 id, u32 bytes, struct ww_place *o)
 {
 	u32 cpu = bpf_get_smp_processor_id() & (WW_MAX_CPUS - 1);
 	struct ww_ring_ctl *c = &ww_ctl[cpu];
-
-	u32 frozen = READ_ONCE(ww_frozen);
+	u32 frozen = READ_ONCE(ww_frozen), off, head;
+	u64 pos, ts;
 
 	if (!o || frozen) {
-		if (frozen == WW_FROZEN_END)
+		if (frozen == WW_FROZEN_OUTSIDE)
 			return 0;
 		goto lost;
 	}
+	WRITE_ONCE(o->at, id); /* kept there: with one word more on the stack, some programs have too much of it */
+#pragma nounroll
 	for (int i = 0; i < TRIES; i++) {
-		u64 pos = READ_ONCE(c->pos);
-		u64 ts = bpf_ktime_get_ns();
+		pos = READ_ONCE(c->pos);
+		ts = bpf_ktime_get_ns();
 		u64 last = READ_ONCE(c->last_ts_ns);
-		u32 off = pos & ww_sub_mask;
-		u32 head = 6;
 
+		off = pos & ww_sub_mask;
 		if (ts < last)
 			ts = last;
-		if ((ts - last) >> 32)
-			head = 14;
+		u64 high = (ts - last) >> 32;
+		asm volatile("" : "+r"(high)); /* or a branch is made of it */
+		head = 6 + ((-high >> 63) << 3);
 		if (off && off + head + bytes <= ww_sub_mask) {
-			u64 next = pos + head + bytes;
-
-			if (__sync_val_compare_and_swap(&c->pos, pos, next) != pos)
-				continue;
-		} else {
-			int r = ww_open(cpu, pos, ts, head + bytes);
-
-			if (r < 0)
-				break;
-			if (!r)
-				continue;
+			if (__sync_val_compare_and_swap(&c->pos, pos, pos + head + bytes) == pos)
+				goto taken;
+			continue;
+		}
+		int r = ww_open(cpu, pos, ts, head + bytes);
+		if (r < 0)
+			break;
+		if (r) {
 			pos = (off ? (pos | ww_sub_mask) + 1 : pos) + WW_HEAD_BYTES;
-			off = WW_HEAD_BYTES;
+			goto taken;
 		}
-		WRITE_ONCE(c->last_ts_ns, ts);
-
-		u32 index = cpu * ww_nsub + ((u32)(pos >> ww_sub_shift) & (ww_nsub - 1));
-		u8 *p = bpf_map_lookup_elem(&ww_rings, &index);
-		if (!p)
-			break; /* a CPU that was not there at the start */
-		p += off & ww_sub_mask;
-		if (head == 6) {
-			ww_put16(p, 0, id);
-			ww_put32(p, 2, ts);
-		} else {
-			ww_put16(p, 0, WW_EXTENDED_ID);
-			ww_put32(p, 2, id);
-			ww_put64(p, 6, ts);
-		}
-		o->index = index;
-		o->at = off;
-		o->head = head;
-		return 1;
 	}
 lost:
 	__sync_fetch_and_add(&c->lost, 1);
 	return 0;
+taken:
+	WRITE_ONCE(c->last_ts_ns, ts);
+
+	u32 index = cpu * ww_nsub + ((u32)(pos >> ww_sub_shift) & (ww_nsub - 1));
+	u8 *p = bpf_map_lookup_elem(&ww_rings, &index);
+	if (!p)
+		goto lost; /* a CPU that was not there at the start */
+	off = pos & ww_sub_mask;
+	p += off;
+	id = READ_ONCE(o->at);
+	if (head == 6) {
+		ww_put16(p, 0, id);
+		ww_put32(p, 2, ts);
+	} else {
+		ww_put16(p, 0, WW_EXTENDED_ID);
+		ww_put32(p, 2, id);
+		ww_put64(p, 6, ts);
+	}
+	o->index = index;
+	o->at = off;
+	o->head = head;
+	return 1;
 }
 
 /* NULL: lost, and counted. Else room for `bytes` bytes, to be filled and then committed. */

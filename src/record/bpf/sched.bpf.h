@@ -232,32 +232,43 @@ int BPF_PROG(ww_sched_migrate_task, struct task_struct *t, int dest)
 
 static __always_inline u32 ww_ns_inum(struct task_struct *t)
 {
-	struct nsproxy *n = t->nsproxy;
+	return BPF_CORE_READ(t, nsproxy, pid_ns_for_children, ns.inum);
+}
 
-	return n ? n->pid_ns_for_children->ns.inum : 0;
+/* The first 255 bytes of the string at `from`, into the room's text; their number with the zero at the end. */
+static __always_inline u32 ww_name_read(struct ww_name *room, const char *from)
+{
+	long n = bpf_probe_read_kernel_str(room->text, 256, from);
+
+	if (n <= 0) {
+		room->text[0] = 0;
+		n = 1;
+	}
+	n &= 511;
+	return n > 256 ? 256 : n;
 }
 
 /* whywait_cgroup: tid group id path. tid 0 only names it; path is empty where the id has been named. Of the second
  * version's hierarchy, whose number is 0. */
 static __always_inline void ww_emit_cgroup(u32 tid, u32 group, u64 id, const char *path)
 {
-	char name[256] = "";
-	long n = path ? bpf_probe_read_kernel_str(name, sizeof(name), path) : 1;
+	u32 zero = 0;
+	struct ww_name *room = bpf_map_lookup_elem(&ww_name_room, &zero);
 	struct ww_slot s;
 	u8 *p;
 
-	if (n <= 0)
-		n = 1;
-	n &= 511;
-	if (n > 256)
-		n = 256;
+	if (!room)
+		return;
+	u32 n = path ? ww_name_read(room, path) : 1;
+	if (!path)
+		room->text[0] = 0;
 	p = ww_reserve(&s, WW_EV_WHYWAIT_CGROUP, 13 + n);
 	if (!p)
 		return;
 	ww_put32(p, 0, tid);
 	ww_put8(p, 4, group);
 	ww_put64(p, 5, id);
-	bpf_probe_read_kernel(p + 13, n, name);
+	bpf_probe_read_kernel(p + 13, n, room->text);
 	ww_commit(&s);
 }
 
@@ -280,7 +291,9 @@ int BPF_PROG(ww_cgroup_attach_task, struct cgroup *c, const char *path, struct t
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(ww_sched_process_fork, struct task_struct *parent, struct task_struct *child)
 {
-	struct pid *pid = child->thread_pid;
+	/* Not child->thread_pid: for each typed pointer that a program reads, the kernel looks through all names of its
+	 * types, milliseconds each time. */
+	struct pid *pid = BPF_CORE_READ(child, thread_pid);
 	u32 n = BPF_CORE_READ(pid, level) + 1, tgid = child->tgid, one = 1;
 	struct ww_slot s;
 	u8 *p;
@@ -310,7 +323,7 @@ int BPF_PROG(ww_sched_process_fork, struct task_struct *parent, struct task_stru
 	ww_put32(p, 0, child->tgid);
 	ww_put32(p, 4, ww_ns_inum(child));
 	ww_commit(&s);
-	if (child->cgroups != parent->cgroups) /* clone3 with CLONE_INTO_CGROUP */
+	if (BPF_CORE_READ(child, cgroups) != BPF_CORE_READ(parent, cgroups)) /* clone3 with CLONE_INTO_CGROUP */
 		ww_emit_cgroup(child->pid, 0, BPF_CORE_READ(child, cgroups, dfl_cgrp, kn, id), NULL);
 	return 0;
 }
@@ -318,22 +331,18 @@ int BPF_PROG(ww_sched_process_fork, struct task_struct *parent, struct task_stru
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(ww_sched_process_exec, struct task_struct *t, pid_t old_tid, struct linux_binprm *bprm)
 {
-	char name[256];
-	long n = bpf_probe_read_kernel_str(name, sizeof(name), bprm->filename);
+	u32 zero = 0;
+	struct ww_name *room = bpf_map_lookup_elem(&ww_name_room, &zero);
 	struct ww_slot s;
 	u8 *p;
 
-	if (n <= 0) {
-		name[0] = 0;
-		n = 1;
-	}
-	n &= 511;
-	if (n > 256)
-		n = 256;
+	if (!room)
+		return 0;
+	u32 n = ww_name_read(room, bprm->filename);
 	p = ww_reserve(&s, WW_EV_SCHED_PROCESS_EXEC, n + 8);
 	if (!p)
 		return 0;
-	bpf_probe_read_kernel(p, n, name);
+	bpf_probe_read_kernel(p, n, room->text);
 	p += n;
 	ww_put32(p, 0, t->pid);
 	ww_put32(p, 4, old_tid);

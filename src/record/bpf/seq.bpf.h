@@ -136,57 +136,88 @@ __noinline int ww_seq_fields(u32 index, u32 at, u32 call, u32 exit, struct ww_ca
 	return off & 127;
 }
 
+struct ww_poll_walk {
+	u64 from; /* the user's array */
+	u64 end;  /* bytes there are to write */
+	u64 exit;
+	u32 index, at;
+};
+
+/* Bodies of bpf_loop: verified once, not once an element. */
+static int ww_poll_one(u32 i, void *ctx)
+{
+	struct ww_poll_walk *w = ctx;
+	u8 *p = ww_seq_at(w->index, w->at);
+	u32 off, zero = 0;
+	struct ww_name *room = bpf_map_lookup_elem(&ww_name_room, &zero);
+	u64 v = 0;
+
+	if (!p || !room)
+		return 1;
+	off = room->pos & 1023; /* bytes written */
+	if (off >= w->end)
+		return 1;
+	bpf_probe_read_user(&v, 8, (void *)(w->from + POLLFD_BYTES * (u64)i));
+	u32 events = (w->exit ? v >> 48 : v >> 32) & 0xffff;
+	ww_put32(p, off, v);
+	ww_put16(p, off + 4, events);
+	ww_put8(p, off + 6, events);
+	if (events || !w->exit)
+		room->pos = off + POLL_ELEM;
+	return 0;
+}
+
 __noinline int ww_poll_put(u32 index, u32 at, u32 exit, struct ww_call *c)
 {
 	u8 *p = ww_seq_at(index, at);
 
 	if (!c || !p)
 		return 0;
-	u32 n = c->arg[7], end = n * POLL_ELEM, off = 0;
+	u32 n = c->arg[7], end = n * POLL_ELEM, nfds = c->arg[1], zero = 0;
+	struct ww_name *room = bpf_map_lookup_elem(&ww_name_room, &zero);
 
-	if (n > POLL_MAX)
+	if (n > POLL_MAX || !room)
 		return 0;
-	u32 all = exit ? 0 : 1, shift = exit ? 48 : 32, nfds = c->arg[1];
-	for (u32 i = 0; i < POLL_SCAN; i++) {
-		u64 v = 0;
-
-		if (off >= end || i >= nfds)
-			break;
-		bpf_probe_read_user(&v, 8, (void *)(c->arg[0] + POLLFD_BYTES * i));
-		u32 events = (v >> shift) & 0xffff;
-		ww_put32(p, off, v);
-		ww_put16(p, off + 4, events);
-		ww_put8(p, off + 6, events);
-		/* By POLL_ELEM when there are events: a branch would double the verifier's ways each time. */
-		off += (((events + 0xffff) >> 16 & 1) | all) * POLL_ELEM;
-		off &= 1023;
-	}
+	room->pos = 0;
+	struct ww_poll_walk w = {.from = c->arg[0], .end = end, .index = index, .at = at, .exit = exit};
+	bpf_loop(nfds < POLL_SCAN ? nfds : POLL_SCAN, ww_poll_one, &w, 0);
+	u32 off = room->pos & 1023;
 	/* Another thread may have changed the array meanwhile: zeros, as in LTTng. */
 	if (off < end)
 		bpf_probe_read_kernel(p + off, (end - off) & 1023, NULL);
 	return 0;
 }
 
+struct ww_epoll_walk {
+	u64 from;
+	u32 index, at;
+};
+
+static int ww_epoll_one(u32 i, void *ctx)
+{
+	struct ww_epoll_walk *w = ctx;
+	u8 *p = ww_seq_at(w->index, w->at);
+	u64 from = w->from + (u64)i * EPOLL_EVENT_BYTES, data = 0;
+	u32 events = 0;
+
+	if (!p || i >= EPOLL_MAX)
+		return 1;
+	p += i * EPOLL_ELEM;
+	bpf_probe_read_user(&events, 4, (void *)from);
+	bpf_probe_read_user(&data, 8, (void *)(from + EPOLL_DATA_AT));
+	ww_put64(p, 0, data);
+	ww_put32(p, 8, data);
+	ww_put32(p, 12, events);
+	ww_put8(p, 16, events);
+	return 0;
+}
+
 __noinline int ww_epoll_put(u32 index, u32 at, struct ww_call *c)
 {
-	u8 *p = ww_seq_at(index, at);
-
-	if (!c || !p)
+	if (!c)
 		return 0;
-	for (u32 i = 0; i < EPOLL_MAX; i++) {
-		u64 from = c->arg[1] + i * EPOLL_EVENT_BYTES, data = 0;
-		u32 events = 0;
-
-		if (i >= (u32)c->arg[7])
-			break;
-		bpf_probe_read_user(&events, 4, (void *)from);
-		bpf_probe_read_user(&data, 8, (void *)(from + EPOLL_DATA_AT));
-		ww_put64(p, 0, data);
-		ww_put32(p, 8, data);
-		ww_put32(p, 12, events);
-		ww_put8(p, 16, events);
-		p += EPOLL_ELEM;
-	}
+	struct ww_epoll_walk w = {.from = c->arg[1], .index = index, .at = at};
+	bpf_loop(c->arg[7] & 63, ww_epoll_one, &w, 0); /* at most EPOLL_MAX: ww_epoll_measure */
 	return 0;
 }
 

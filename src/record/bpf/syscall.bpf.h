@@ -19,7 +19,10 @@
 #define STR2_BYTES 64
 
 struct ww_text {
-	char text[STR_BYTES + STR2_BYTES];
+	char text[3 * STR_BYTES]; /* the first at 0, the second at STR_BYTES; the rest is the verifier's */
+	/* How far ww_emit_slow is: here the verifier does not follow them value by value, one way for each. */
+	u32 off, strs;
+	u32 len[2];
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -33,8 +36,8 @@ struct {
 __noinline int ww_emit_slow(u32 index, u32 exit, struct ww_call *c)
 {
 	const volatile struct ww_sc_layout *l = &ww_sc_entry[index & (WW_SC_TABLE - 1)];
-	u32 len0 = 1, len1 = 1, k = 0, off = 0;
-	struct ww_text *room = bpf_map_lookup_elem(&ww_text_room, &k);
+	u32 zero = 0;
+	struct ww_text *room = bpf_map_lookup_elem(&ww_text_room, &zero);
 	struct ww_slot s;
 	u8 *p;
 
@@ -44,6 +47,10 @@ __noinline int ww_emit_slow(u32 index, u32 exit, struct ww_call *c)
 	if (exit)
 		l = &ww_sc_exit[index & (WW_SC_TABLE - 1)];
 	text[0] = text[STR_BYTES] = 0;
+	WRITE_ONCE(room->len[0], 1);
+	WRITE_ONCE(room->len[1], 1);
+	WRITE_ONCE(room->strs, 0);
+	WRITE_ONCE(room->off, 0);
 #pragma unroll
 	for (u32 i = 0; i < WW_SC_FIELDS; i++) {
 		u64 arg = c->arg[l->f[i].arg & 7];
@@ -51,26 +58,27 @@ __noinline int ww_emit_slow(u32 index, u32 exit, struct ww_call *c)
 
 		if (i >= l->n)
 			break;
-		if (kind == WW_SC_STR && !k) {
-			long n = bpf_probe_read_user_str(text, STR_BYTES, (void *)arg);
-			len0 = n > 0 ? n : 1;
-			k = 1;
-		} else if (kind == WW_SC_STR) {
-			long n = bpf_probe_read_user_str(text + STR_BYTES, STR2_BYTES, (void *)arg);
-			len1 = n > 0 ? n : 1;
+		if (kind == WW_SC_STR) {
+			u32 k = READ_ONCE(room->strs) & 1, most = STR_BYTES >> k;
+
+			asm volatile("" : "+r"(most)); /* or the compiler knows it to be small, and the mask goes */
+			long n = bpf_probe_read_user_str(text + k * STR_BYTES, most & 255, (void *)arg);
+			WRITE_ONCE(room->len[k], n > 0 ? n : 1);
+			WRITE_ONCE(room->strs, 1);
 		}
 	}
-	len0 = ((len0 - 1) & (STR_BYTES - 1)) + 1;
-	len1 = ((len1 - 1) & (STR2_BYTES - 1)) + 1;
+	u32 len0 = ((READ_ONCE(room->len[0]) - 1) & (STR_BYTES - 1)) + 1;
+	u32 len1 = ((READ_ONCE(room->len[1]) - 1) & (STR2_BYTES - 1)) + 1;
 	p = ww_reserve(&s, l->id, l->fixed + (l->strs ? len0 : 0) + (l->strs > 1 ? len1 : 0));
 	if (!p)
 		return 0;
-	k = 0;
+	WRITE_ONCE(room->strs, 0);
 #pragma unroll
 	for (u32 i = 0; i < WW_SC_FIELDS; i++) {
+		u32 off = READ_ONCE(room->off) & 511;
+
 		if (i >= l->n)
 			break;
-		off &= 511;
 		u64 *arg = &c->arg[l->f[i].arg & 7];
 		u32 size = ((l->f[i].size - 1) & 7) + 1;
 
@@ -80,14 +88,16 @@ __noinline int ww_emit_slow(u32 index, u32 exit, struct ww_call *c)
 		} else if (l->f[i].kind != WW_SC_STR) {
 			bpf_probe_read_kernel(p + off, size, arg);
 			off += l->f[i].size;
-		} else if (!k) {
-			bpf_probe_read_kernel(p + off, len0, text);
-			off += len0;
-			k = 1;
 		} else {
-			bpf_probe_read_kernel(p + off, len1, text + STR_BYTES);
-			off += len1;
+			u32 k = READ_ONCE(room->strs) & 1, len = k ? len1 : len0;
+
+			asm volatile("" : "+r"(len));
+			len &= 255;
+			bpf_probe_read_kernel(p + off, len, text + k * STR_BYTES);
+			off += len;
+			WRITE_ONCE(room->strs, 1);
 		}
+		WRITE_ONCE(room->off, off);
 	}
 	ww_commit(&s);
 	return 0;

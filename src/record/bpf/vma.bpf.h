@@ -1,16 +1,14 @@
-/* vma.bpf.h - the file and the place in it of the page that a fault was for.
+/* vma.bpf.h - the mapping, the file and the place in it of the page that a fault was for.
  *
- * Looking for the mapping (bpf_find_vma) takes the address space's lock with interrupts off, and gives it back from an
- * interrupt that the CPU sends to itself: microseconds, several times a fault's own. So the kernel's own words are
- * used where it has any (tracepoints of the page cache, 6.12), and mappings are remembered:
+ * The helper that finds a mapping (bpf_find_vma) takes the address space's lock with interrupts off, and gives it back
+ * from an interrupt that the CPU sends to itself: microseconds, several times a fault's own, and three more events. So
+ * the tree of mappings is walked here, as the kernel does before it takes a lock: what a look without one may get wrong
+ * is seen by the mapping that is found, which must be of this address space and hold the address. If it is not so, the
+ * helper is asked.
  *
- *   the page cache gave one page    its file and place
- *   it gave some pages around       the place from a remembered mapping, when that leads to one of these pages
- *   it said nothing                 anonymous, when the remembered mapping is
- *   else                            looked for, and remembered
- *
- * Not told apart: memory of a file without a page cache of its own (shmem) that was mapped over anonymous memory, from
- * that memory; a private page that was there already and is copied, from anonymous memory.
+ *   a pointer to a node     has the node's type in its bits 3 to 6; the root's has 2 in its lowest two, or is no node
+ *   a node of n slots       slot i holds what is at or below pivot i and above pivot i - 1; the last has no pivot
+ * source include/linux/maple_tree.h, lib/maple_tree.c: mtree_range_walk, ma_data_end; 6.1 and later
  */
 #ifndef WW_VMA_BPF_H
 #define WW_VMA_BPF_H
@@ -19,114 +17,92 @@
 
 struct ww_fault_at {
 	struct ww_file f;
+	u64 file; /* 0: anonymous memory */
 	u64 address, offset;
 	u64 start, end, flags;
 };
 
-enum { WW_SAID_NOTHING, WW_SAID_PAGE, WW_SAID_AROUND };
+#define NODE_WORDS  32 /* 256 bytes, which is also how they are aligned */
+#define NODE_LEVELS 6
+#define NODE_TYPE(entry) ((u32)((entry) >> 3) & 15)
+enum { NODE_LEAF_64 = 1, NODE_RANGE_64, NODE_ARANGE_64 }; /* enum maple_type */
 
-/* The fault that a CPU is at, and what the page cache said meanwhile. A task that is moved to another CPU is not met
- * there, and looked after at the end. */
-struct ww_fault_seen {
-	u64 address, ino;
-	u64 first, last; /* pages of the file */
-	u32 tid, dev, said, pad;
-};
-static struct ww_fault_seen ww_faults_seen[WW_MAX_CPUS];
-const volatile bool ww_page_cache_tells; /* this kernel has the tracepoints */
-
-struct ww_vma_key {
-	u64 mm;
-	u64 region; /* address / 2 MiB */
-	u32 tgid, pad;
-};
-struct ww_vma {
-	u64 start, end, pgoff, ino;
-	u32 dev, anonymous;
+struct ww_node {
+	u64 word[NODE_WORDS];
 };
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct ww_vma_key);
-	__type(value, struct ww_vma);
-} ww_vmas SEC(".maps");
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ww_node);
+} ww_node_room SEC(".maps");
 
-static __always_inline struct ww_fault_seen *ww_fault_here(void)
+#define WORD(type, member) (bpf_core_field_offset(struct type, member) / 8)
+
+/* What the node's entry holds for `index`; 0: nothing, or no such node. */
+__noinline u64 ww_tree_step(u64 entry, u64 index)
 {
-	return &ww_faults_seen[bpf_get_smp_processor_id() & (WW_MAX_CPUS - 1)];
+	u32 zero = 0, type = NODE_TYPE(entry), pivots = 15, i;
+	struct ww_node *n = bpf_map_lookup_elem(&ww_node_room, &zero);
+
+	if (!n || bpf_probe_read_kernel(n, sizeof(*n), (void *)(entry & ~255ull)))
+		return 0;
+	u32 pivot = WORD(maple_range_64, pivot), slot = WORD(maple_range_64, slot);
+	u32 meta = bpf_core_field_offset(struct maple_range_64, meta);
+	if (type == NODE_ARANGE_64) {
+		pivot = WORD(maple_arange_64, pivot);
+		slot = WORD(maple_arange_64, slot);
+		meta = bpf_core_field_offset(struct maple_arange_64, meta);
+		pivots = 9;
+	} else if (type != NODE_LEAF_64 && type != NODE_RANGE_64) {
+		return 0;
+	}
+	/* The word of the last pivot is in a full node the last pivot, else 0; then the node says where it ends. */
+	u32 end = pivots;
+	if (type == NODE_ARANGE_64 || !n->word[(pivot + pivots - 1) & (NODE_WORDS - 1)])
+		end = ((u8 *)n)[meta & 255];
+#pragma nounroll
+	for (i = 0; i < 15; i++)
+		if (i >= end || n->word[(pivot + i) & (NODE_WORDS - 1)] >= index)
+			break;
+	return n->word[(slot + i) & (NODE_WORDS - 1)];
 }
 
-static __always_inline void ww_fault_begins(u64 address)
+static __always_inline void ww_vma_read(struct vm_area_struct *vma, struct ww_fault_at *at)
 {
-	struct ww_fault_seen *s = ww_fault_here();
-
-	s->tid = bpf_get_current_task_btf()->pid;
-	s->address = address;
-	s->said = WW_SAID_NOTHING;
-}
-
-static __always_inline void ww_page_cache_said(struct address_space *mapping, u64 first, u64 last, u32 what)
-{
-	struct ww_fault_seen *s = ww_fault_here();
-
-	if (!ww_this_cpu()->in_tree || s->tid != bpf_get_current_task_btf()->pid)
-		return;
-	s->ino = mapping->host->i_ino;
-	s->dev = mapping->host->i_sb->s_dev;
-	s->first = first;
-	s->last = last;
-	s->said = what;
-}
-
-SEC("tp_btf/mm_filemap_fault")
-int BPF_PROG(ww_filemap_fault, struct address_space *mapping, unsigned long index)
-{
-	ww_page_cache_said(mapping, index, index, WW_SAID_PAGE);
-	return 0;
-}
-
-SEC("tp_btf/mm_filemap_map_pages")
-int BPF_PROG(ww_filemap_map_pages, struct address_space *mapping, unsigned long first, unsigned long last)
-{
-	ww_page_cache_said(mapping, first, last, WW_SAID_AROUND);
-	return 0;
-}
-
-static long ww_fault_vma(struct task_struct *t, struct vm_area_struct *vma, void *data)
-{
-	struct ww_fault_at *at = data;
 	struct file *file = BPF_CORE_READ(vma, vm_file);
 
 	at->start = BPF_CORE_READ(vma, vm_start);
 	at->end = BPF_CORE_READ(vma, vm_end);
 	if (!file)
-		return 0;
+		return;
 	at->flags = BPF_CORE_READ(vma, vm_flags);
 	at->offset = at->address - at->start + (BPF_CORE_READ(vma, vm_pgoff) << 12);
-	ww_file_fill((u64)file, &at->f);
+	at->file = (u64)file;
+}
+
+static long ww_fault_vma(struct task_struct *t, struct vm_area_struct *vma, void *data)
+{
+	ww_vma_read(vma, data);
 	return 0;
 }
 
-/* True: the file is known by what the kernel said. Only files that have their name already. */
-static __always_inline bool ww_fault_known(struct ww_fault_at *at, struct ww_fault_seen *s, struct ww_vma *v)
+static __always_inline bool ww_tree_walk(struct mm_struct *mm, struct ww_fault_at *at)
 {
-	struct ww_file_key key = {.ino = s->ino, .dev = s->dev};
-	u64 page = s->first;
+	u64 entry = (u64)BPF_CORE_READ(mm, mm_mt.ma_root), address = at->address;
+	bool leaf = (entry & 3) != 2;
 
-	if (s->said == WW_SAID_NOTHING)
-		return v && v->anonymous;
-	if (!bpf_map_lookup_elem(&ww_named, &key))
-		return false;
-	if (s->said == WW_SAID_AROUND) {
-		if (!v || v->ino != s->ino || v->dev != s->dev)
-			return false;
-		page = v->pgoff + ((at->address - v->start) >> 12);
-		if (page < s->first || page > s->last)
-			return false;
+#pragma nounroll
+	for (u32 i = 0; i < NODE_LEVELS && !leaf; i++) {
+		leaf = NODE_TYPE(entry) <= NODE_LEAF_64;
+		entry = ww_tree_step(entry, address);
 	}
-	at->f.dev = s->dev;
-	at->f.ino = s->ino;
-	at->offset = page << 12 | (at->address & 4095);
+	if (!entry || entry & 7)
+		return false;
+	struct vm_area_struct *vma = (void *)entry;
+	if (BPF_CORE_READ(vma, vm_mm) != mm || address < BPF_CORE_READ(vma, vm_start) || address >= BPF_CORE_READ(vma, vm_end))
+		return false;
+	ww_vma_read(vma, at);
 	return true;
 }
 
@@ -134,25 +110,12 @@ static __always_inline bool ww_fault_known(struct ww_fault_at *at, struct ww_fau
 static __always_inline void ww_fault_where(struct ww_fault_at *at)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
-	struct ww_fault_seen *s = ww_fault_here();
+	struct mm_struct *mm = BPF_CORE_READ(t, mm);
 
-	bool mine = ww_page_cache_tells && s->tid == t->pid && s->address >> 12 == at->address >> 12;
-	struct ww_vma_key key = {.mm = (u64)BPF_CORE_READ(t, mm), .region = at->address >> 21, .tgid = t->tgid};
-	struct ww_vma *v = bpf_map_lookup_elem(&ww_vmas, &key);
-
-	s->tid = 0;
-	if (v && (at->address < v->start || at->address >= v->end))
-		v = NULL;
-	if (mine && !(ww_stacks && s->said != WW_SAID_NOTHING) && ww_fault_known(at, s, v))
-		return;
-	bpf_find_vma(t, at->address, ww_fault_vma, at, 0);
-	if (at->f.file)
-		ww_name_once(&at->f);
-	if (!at->start)
-		return;
-	struct ww_vma now = {.start = at->start, .end = at->end, .ino = at->f.ino, .dev = at->f.dev,
-			     .pgoff = (at->offset - (at->address - at->start)) >> 12, .anonymous = !at->f.file};
-	bpf_map_update_elem(&ww_vmas, &key, &now, BPF_ANY);
+	if (!ww_tree_walk(mm, at))
+		bpf_find_vma(t, at->address, ww_fault_vma, at, 0);
+	if (at->file)
+		ww_file_at(at->file, &at->f);
 }
 
 #endif

@@ -131,8 +131,28 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };
 
+struct maple_metadata {
+	unsigned char end;
+};
+struct maple_range_64 {
+	unsigned long pivot[15];
+	void *slot[16];
+	struct maple_metadata meta;
+};
+struct maple_arange_64 {
+	unsigned long pivot[9];
+	void *slot[10];
+	struct maple_metadata meta;
+};
+struct maple_tree {
+	void *ma_root;
+};
+struct mm_struct {
+	struct maple_tree mm_mt;
+};
 struct vm_area_struct {
 	unsigned long vm_start, vm_end;
+	struct mm_struct *vm_mm;
 	unsigned long vm_pgoff, vm_flags;
 	struct file *vm_file;
 };

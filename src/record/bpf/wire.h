@@ -62,10 +62,10 @@ WW_STATIC_ASSERT(sizeof(struct ww_packet_head) == 84);
 #define WW_COMMIT_EVENT (1ull << 40)
 #define WW_COMMIT_BYTES (WW_COMMIT_EVENT - 1)
 
-/* ww_frozen: no event is taken. While a snapshot is read it is lost, and counted; after the recording's end it is none
- * of it. */
+/* ww_frozen: no event is taken. While a snapshot is read it is lost, and counted; before the recording's begin, which
+ * is one moment for all programs, and after its end it is none of it. */
 #define WW_FROZEN_SNAPSHOT 1
-#define WW_FROZEN_END      2
+#define WW_FROZEN_OUTSIDE  2
 
 /* What stands in the element beside the packet. */
 struct ww_sub {
@@ -88,9 +88,8 @@ struct ww_ring_ctl {
 	ww_u32 in_tree;    /* the task on this CPU belongs to the target's tree */
 	ww_s32 irq_depth;  /* handlers and softirqs that are running on this CPU */
 	ww_u64 missed;     /* programs that the kernel skipped here, when it was looked at last */
-	ww_u64 scratch;
 	ww_u64 function;   /* see bpf/function.bpf.h */
-	ww_u64 pad1;
+	ww_u64 pad1[2];
 	ww_u64 read_n;     /* the reader's: sub-buffers below this number are free */
 	ww_u64 pad2[7];
 };
