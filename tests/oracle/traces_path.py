@@ -7,7 +7,7 @@ For every trace below WW_TRACES that has switches, and the threads that ran most
 down (truth.txt): who the path must be on while its main thread waits for each of its phases, as far as the recorded
 kinds of event can tell.
 """
-import collections, glob, json, os, re, subprocess, sys
+import collections, functools, glob, json, os, re, subprocess, sys
 import jsonschema
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -94,7 +94,8 @@ def zoo(name, trace, rows):
     main = next(r['tid'] for r in rows if r['role'] == 'main')
     path, tree = path_agrees.ask(W, 'path', trace, main), path_agrees.ask(W, 'tree', trace, main)
     off, has = clock_offset(name, trace, rows, path), recorded(trace)
-    tid = {r['role']: r['tid'] for r in rows}
+    tid = {r['role']: r['tid'] for r in rows} | {(r['role'], r['phase']): r['tid'] for r in rows}
+    own_path = functools.cache(lambda t: path_agrees.ask(W, 'path', trace, t))
     running = lambda s: s['kind'].startswith('running') or s['kind'] == 'interrupted'
     ready = lambda s: s['kind'] in ('preempted', 'runqueue')
     for r in rows:
@@ -143,6 +144,26 @@ def zoo(name, trace, rows):
                 client += lost_of()
                 slept = 5
             why = (got + client < cpu or 'timer' in r['note'] and slept < 5) and 'server %.1f, slept %.1f ms' % (got, slept)
+        elif r['role'] == 'client':     # its own path, for the request that it timed
+            own, server = own_path(r['tid']), tid['server', r['phase']]
+            cpu, ms = (5, 5) if r['phase'] == 'tcp' else (6, 0)
+            got = share(own, t0, t1, lambda s: s['tid'] == server and (running(s) or ready(s)))
+            mine = 0 if name == 'single' else share(own, t0, t1, lambda s: s['tid'] == r['tid'])
+            slept = share(own, t0, t1, lambda s: s['tid'] == server and s['kind'] == 'timer')
+            if blind:
+                got += share(own, t0, t1, lambda s: s['kind'] == 'unknown')
+                slept = ms
+            why = (got + mine < 0.95 * cpu or slept < 0.97 * ms) and 'on the server: ran %.1f, slept %.1f of %.1f ms' % (got, slept, long)
+        elif r['role'].startswith('wl-lock'):   # from asking for the lock until it has it: the holders, each of whom computes
+            own, locks = own_path(r['tid']), {x['tid'] for x in rows if x['role'].startswith('wl-lock')}
+            got = share(own, t0, t1, lambda s: s['tid'] in locks and (running(s) or ready(s)))
+            holder = int(r['note'].rsplit(' ', 1)[1])
+            others = [s['tid'] for s in own['segments'] if s['start_ns'] < t1 and s['start_ns'] + s['dur_ns'] > t0 and s['tid'] in locks - {r['tid']}]
+            if blind:
+                got += share(own, t0, t1, lambda s: s['kind'] == 'unknown')
+            # A lock that was free when it was asked for shows nobody.
+            why = (got < 0.95 * long - 0.06 or (others[-1:] != [holder] and holder and long > 0.5 and not blind)) and (
+                "on the lock's threads %.1f of %.1f ms, the last one %s" % (got, long, others[-1:]))
         elif r['role'].startswith('spin'):
             got = share(path, t0, t1, lambda s: s['kind'] == 'preempted' and 'wl-spin' in s['detail'])
             why = got < 20 and 'preempted by the other spinner for %.1f ms' % got
@@ -218,5 +239,35 @@ for known in sorted(glob.glob(DIR + '/*/truth.txt')):
     for trace in ('trace', 'trace.dat', 'perf.data'):
         if os.path.exists(os.path.join(where, trace)):
             zoo(os.path.basename(where), os.path.join(where, trace), list(truth(known)))
+
+# What the other READMEs say. Without sched_switch nobody can say who waited, and nobody is said.
+for t in ('tracecmd-fgraph/trace.dat', 'nfs-loopback/nfs-fgraph/trace.dat', 'ust-mpi', 'variants/tc-depth2.dat', 'variants/perf-switch.data'):
+    p = subprocess.run([W, 'path', os.path.join(DIR, t)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    check([] if (p.returncode, p.stdout) == (1, b'') and b'sched_switch' in p.stderr else [p.returncode, p.stderr],
+          t + ': no switches, so no path, and why')
+# What was lost: counted as by their makers, and what it touches is uncertain.
+for t, lost in (('lt-discard', None), ('tc-lossy.dat', 2552), ('perf-lossy.data', None)):
+    rc, out = run('path', '--json', '-q', os.path.join(DIR, 'variants', t))
+    j = json.loads(out)
+    found = j['hosts'][0]['loss']['lost_events']
+    unsure = sum(s['dur_ns'] for s in j['segments'] if s.get('uncertain'))
+    check([] if rc == 3 and found and lost in (None, found) and unsure and unsure == j['summary']['uncertain_ns'] else [rc, found, unsure],
+          'variants/%s: %d events lost, exit 3, %.0f of %.0f ms uncertain' % (t, found, unsure / 1e6, j['wall_ns'] / 1e6))
+# Flame graphs: as flamegraph.pl and inferno read a line (frames between semicolons, a space, a count), with the JSON's sums;
+# and a token a kind in the sums.
+for t in ('single/trace', 'perf-sched/perf.data', 'tracecmd-single/trace.dat', 'nfs-loopback/nfs-events/trace.dat', 'variants/lt-discard'):
+    j = json.loads(run('path', '--json', '-q', os.path.join(DIR, t))[1])
+    lines = run('path', '--folded', '-q', os.path.join(DIR, t))[1].decode().splitlines()
+    got = [re.fullmatch(r'([^;]+(?:;[^;]+)*) (\d+)', l) for l in lines]
+    kinds = [k['name'] for k in j['summary']['kinds']]
+    count = collections.Counter(s['kind'] for s in j['segments'])
+    spent = {k: sum(s['dur_ns'] for s in j['segments'] if s['kind'] == k) for k in count}
+    bad = [l for l, m in zip(lines, got) if not m]
+    if not bad and [int(m.group(2)) for m in got] != [s['dur_ns'] for s in j['segments']]:
+        bad.append('folded has other times than JSON')
+    bad += ['no %s in %s' % (s['kind'], m.group(1)) for s, m in zip(j['segments'], got) if m and s['kind'] not in m.group(1).split(';')]
+    if {k['name']: (k['count'], k['ns']) for k in j['summary']['kinds']} != {k: (count[k], spent[k]) for k in count} or len(kinds) != len(set(kinds)):
+        bad.append('kinds: %s' % kinds)
+    check(bad, t + ': folded lines, and each kind once with the sum of its segments')
 print('1..%d' % n)
 sys.exit(1 if failed else 0)
