@@ -127,6 +127,8 @@ static int run(const struct ww_opts *o, const struct asked *a)
 	int rc = ww_load_set(o->traces, (uint32_t)o->ntraces, &lo, NULL, &s);
 	if (rc)
 		return rc;
+	if (!o->quiet)
+		ww_set_remarks(stderr, &s.set, "whywait: ", UINT32_MAX);
 	if (ww_sql_open(&s.set, &q, &err)) {
 		rc = ww_opts_fail(&err);
 	} else {

@@ -61,7 +61,7 @@ static void help_line(FILE *out, char letter, const char *name, const char *arg,
 	char head[64];
 
 	snprintf(head, sizeof(head), "%c%c%c --%s%s%s", letter ? '-' : ' ', letter ? letter : ' ',
-		 letter ? ',' : ' ', name, arg ? "=" : "", arg ? arg : "");
+		 letter ? ',' : ' ', name, !arg ? "" : strchr(arg, ' ') ? " " : "=", arg ? arg : "");
 	fprintf(out, "  %-24s %s\n", head, doc);
 }
 

@@ -15,6 +15,7 @@ for c in sync path; do
 	echo "$c $?: $(grep -c . err) $(grep 'not corrected' out)"
 done
 "$WHYWAIT" path --folded demo.ctf other.ctf 2>&1 >/dev/null
+"$WHYWAIT" sql demo.ctf other.ctf 'SELECT 1' 2>&1 >/dev/null
 json() { "$WHYWAIT" path -q --json "$@" | /usr/bin/python3 -c '
 import json, sys
 j = json.load(sys.stdin)

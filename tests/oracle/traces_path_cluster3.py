@@ -6,7 +6,7 @@ LTTng recorded each. client.tsv and web.tsv have the times of each request, each
 those files, and the README there: most of a request is some 40 ms of Nagle's algorithm against a delayed ACK
 between the web server's header segment and its body; each COMMIT waits for its fdatasync. TAP.
 """
-import json, os, subprocess, sys
+import json, os, shutil, subprocess, sys
 
 W = os.environ.get('WHYWAIT', 'whywait')
 DIR = os.path.join(os.environ.get('WW_TRACES', '/nonexistent'), 'cluster3')
@@ -100,5 +100,20 @@ check(disk + (stopped if len(stopped) > 1 else []), 'each COMMIT that the web se
       'disk on the database host' % (20 - len(stopped)))
 check(place, 'at least 95 % of the time that the web server measured is on it or on the database')
 check(route, 'each goes client -> web -> database -> ... -> client')
+# Two hosts without a common packet: named, and made one by what was found out when the third was there.
+for host, t in zip(('client', 'web', 'db'), TRACES):
+    shutil.copytree(t, host, copy_function=shutil.copyfile)
+    os.chmod(host, 0o700)
+far = subprocess.run([W, 'path', '--json', '-q', 'client', 'db'], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+j = json.loads(far.stdout)
+check([] if (far.returncode, j['not_reached'], j['hosts'][1]['clock']['accuracy']) == (3, ['db'], 'none') else [far.returncode, j['hosts']],
+      'client and database share no packets: the path says so, exit 3')
+subprocess.run([W, 'sync', '-q', 'client', 'web', 'db'], stdout=subprocess.DEVNULL, check=True)
+for order in (('client', 'db'), ('db', 'client')):
+    got = subprocess.run([W, 'path', '--json', '-q', *order], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    j = json.loads(got.stdout)
+    said = got.returncode, j['not_reached'], [h['clock']['accuracy'] for h in j['hosts']], j['target']['host']
+    check([] if said == (0, [], ['reference', 'accurate'], order[0]) else [said],
+          'once all three were synchronised they can be read together, on the clock of the first: %s' % order[0])
 print('1..%d' % n)
 sys.exit(1 if failed else 0)
