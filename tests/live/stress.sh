@@ -70,6 +70,10 @@ set -- -q -o "$dir/t"
 timeout -k 5 $((secs * 6 + 120)) "$W" record "$@" -- sh "$dir/run" >"$dir/out" 2>"$dir/err" </dev/null &
 recorder=$!
 if [ -n "$WW_STRESS_FLIGHT" ]; then
+	for i in $(seq 600); do # loading takes its time on a busy machine
+		[ -s "$dir/t/flight.pid" ] || ! kill -0 $recorder 2>/dev/null && break
+		sleep 0.1
+	done
 	for i in 1 2 3; do
 		sleep $((secs / 4))
 		"$W" snapshot "$dir/t" >"$dir/snap" 2>&1
