@@ -7,4 +7,4 @@ cd "$(dirname "$0")/.."
 b=${1:-build}
 ninja -C "$b" bench/bench-sql >/dev/null
 uptime
-exec "$b/bench/bench-sql" "${2:-10}" "${3:-3}"
+exec "$b/bench/bench-sql" "${2:-10}" "${3:-1}"
