@@ -127,7 +127,9 @@ static void rule_fd(const struct look *l, struct verdict *v)
 	bool ended = l->kind != WW_WK_UNKNOWN || (l->returned && l->ret >= 0);
 
 	if (is_storage(l, l->t->sc_file)) {
-		if (helper_came_from_disk(l))
+		/* A timer, and yet the kernel counts it as waiting for I/O: paused until the disk has taken some of the
+		 * pages that are to be written (mm/page-writeback.c:balance_dirty_pages). */
+		if (helper_came_from_disk(l) || (l->kind == WW_WK_TIMER && l->t->io_wait))
 			v->cause = WW_CA_DISK;
 		return;
 	}

@@ -101,6 +101,7 @@ struct ww_thr {
 	bool fd_told;    /* whywait_fd came within this call */
 	bool dumped_call; /* a regs_call that the state dump told of */
 	bool idle_sleep; /* its last wait was in state I */
+	bool io_wait;    /* its last wait counted as waiting for I/O in the kernel's books (in_iowait) */
 	uint8_t mode;
 	int16_t cpu; /* running there, -1 not running */
 	struct ww_open_state st;

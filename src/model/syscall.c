@@ -253,6 +253,7 @@ void ww_on_own_block(struct ww_model *m, const struct ww_event *ev)
 	t->kernel = t->kernel || (flags & F_KTHREAD);
 	t->io_worker = flags & F_IO_WORKER;
 	t->throttled = flags & F_THROTTLED;
+	t->io_wait = flags & F_IOWAIT;
 	if (flags & F_KTHREAD)
 		m->f->thread.flags[t->index] |= WW_TF_KERNEL;
 	if (ww_v_u64(ev, KIND) || ino)

@@ -16,6 +16,7 @@ TIERS = os.path.join(os.environ.get('WW_SRC', '.'), 'tests/tools/tiers.py')
 ROUNDS = 20
 CLIENT, WEB, DB = 0, 1, 2
 NAMES = ['h0', 'h1', 'h2']
+AWAKE = ('runqueue', 'preempted', 'interrupted', 'stolen')
 CLOCKS = [(37000000000, 170000), (-9000000000, -121000), (0, 0)]
 
 
@@ -92,8 +93,11 @@ def judge(traces, said, truth, offset, common):
         c = [common(t) for t in (begin, start, asked, committed, answered, end)]
         hosts_of = [s['host'] for s in segments if s['tid']]
         order = [h for k, h in enumerate(hosts_of) if not k or hosts_of[k - 1] != h]
-        # A client that got no CPU until the server had asked the database waits for the database at once.
-        direct = 'h2' in order and order[1] == 'h2' and next(s for s in segments if s['host'] == 'h2')['start_ns'] >= c[2]
+        # A client that got no CPU until the server had asked the database waits for the database at once: until then all
+        # that is on the path is the client, ready or running.
+        first = next((k for k, s in enumerate(segments) if s['host'] == 'h2'), None)
+        direct = order[1:2] == ['h2'] and segments[first]['start_ns'] >= c[2] and all(
+            s['kind'].startswith('running') or s['kind'] in AWAKE for s in segments[:first])
         if order[0] != 'h0' or order[-1] != 'h0' or order[1:3] != ['h1', 'h2'] and not direct:
             route.append('request %d: %s' % (n, ' '.join(order)))
         # Where the request was, by what the programs wrote; the database's part is that between the server's question

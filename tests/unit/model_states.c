@@ -305,6 +305,32 @@ static void test_timeout_before_event(void)
 	}
 }
 
+/* A timer ends a write to a file: paused for dirty pages when the kernel counted it as waiting for I/O. */
+static void test_paused_writer(void)
+{
+	for (int io_wait = 0; io_wait < 2; io_wait++) {
+		struct fake *k = fake_new("lttng");
+		char text[128];
+		struct ww_facts f;
+
+		contexts(k);
+		fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
+		fake_event(k, 120, 0, "syscall_exit_close", "ret=0");
+		fake_event(k, 150, 0, "syscall_entry_write", "fd=3");
+		fake_event(k, 199, 0, "whywait_block", TEXT("tid=10 nr=1 abi=0 flags=%d fd_kind=%d dev=1 ino=5 arg0=3", io_wait, WW_FK_REG));
+		fake_event(k, 200, 0, "sched_switch", SW(10, 0, 2));
+		fake_event(k, 290, 0, "timer_hrtimer_expire_entry", "hrtimer=77");
+		fake_event(k, 300, 0, "sched_waking", "tid=10 target_cpu=0");
+		fake_event(k, 305, 0, "timer_hrtimer_expire_exit", "hrtimer=77");
+		fake_event(k, 310, 0, "sched_switch", SW(0, 10, 0));
+		fake_event(k, 320, 0, "syscall_exit_write", "ret=4096");
+		run(k, NULL, &f);
+		is_str(nth(&f, 10, 4), io_wait ? "blocked/disk/timer/-1" : "blocked/unknown/timer/-1", io_wait ? "paused" : "not for I/O");
+		ww_facts_release(&f);
+		fake_free(k);
+	}
+}
+
 /* Stopped and continued: the rest of the wait is in restart_syscall, and of the same kind. */
 static void test_restarted(void)
 {
@@ -643,6 +669,7 @@ int main(void)
 	test_poll();
 	test_timeout_before_event();
 	test_restarted();
+	test_paused_writer();
 	test_signals();
 	test_names();
 	test_loopback();
