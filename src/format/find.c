@@ -10,7 +10,7 @@
 #include "base/vec.h"
 
 #define MAX_DEPTH 3
-#define MAX_ENTRIES 100000 /* looked at, of all folders together: a home directory is not searched through */
+#define MAX_ENTRIES 20000 /* looked at, of all folders together: a home directory is not searched through */
 
 struct search {
 	WW_VEC(struct ww_found) found;
