@@ -126,8 +126,9 @@ def timeline(trace):
     """Slices against the states that they are made of."""
     n, bad = 0, []
     found = collections.defaultdict(list)
-    for r in rows(trace, ['sql'], 'SELECT tid, ts, dur, state FROM state JOIN thread USING (utid) WHERE NOT is_idle '
-                                  'AND tid IN (SELECT tid FROM thread GROUP BY tid HAVING count(*) = 1)'):
+    query = ('SELECT tid, ts, dur, state FROM state JOIN thread USING (utid) WHERE NOT is_idle '
+             'AND tid IN (SELECT tid FROM thread GROUP BY tid HAVING count(*) = 1)')
+    for r in json.loads(run('sql', '--json', '-q', trace, query).stdout)['rows']:
         found[r['tid']].append(r)
     for every in ('7ms', '333us'):
         for s in rows(trace, ['threads', '--by=time', '--every', every], *(['--to', '+0.5s'] if every == '333us' else [])):
