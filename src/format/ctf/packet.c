@@ -163,22 +163,29 @@ struct walk {
 	struct ctf_reader *r;
 	uint32_t file;
 	uint64_t *slots;
-	struct ctf_stream *s; /* of the packets so far */
+	struct ctf_stream *s; /* of the last packet */
 	struct ctf_index index;
 };
+
+/* An index that has this good packet otherwise is never asked again. */
+static void check_index(struct walk *w, const struct ctf_packet *pk)
+{
+	const struct ctf_index_entry *e = ctf_index_find(&w->index, pk->off);
+
+	if (!e || e->content_bits != pk->content_bits || (pk->has_begin && e->begin != pk->begin))
+		ww_vec_clear(&w->index.entries);
+}
 
 /* What the index says of the damaged packet at `off`; NULL: nothing, or it was wrong before. */
 static const struct ctf_index_entry *ask_index(struct walk *w, uint64_t off)
 {
 	const struct ctf_file *f = &w->r->files.v[w->file];
 
-	if (!w->index.tried)
+	if (!w->index.tried) {
 		ctf_index_read(f->path, f->size, &w->index);
-	for (size_t i = 0; w->index.entries.n && w->s && i < w->s->packets.n; i++) {
-		const struct ctf_packet *pk = &w->s->packets.v[i];
-		const struct ctf_index_entry *e = pk->file == w->file ? ctf_index_find(&w->index, pk->off) : NULL;
-		if (pk->file == w->file && (!e || e->content_bits != pk->content_bits || (pk->has_begin && e->begin != pk->begin)))
-			ww_vec_clear(&w->index.entries);
+		for (size_t i = 0; w->index.entries.n && w->s && i < w->s->packets.n; i++)
+			if (w->s->packets.v[i].file == w->file)
+				check_index(w, &w->s->packets.v[i]);
 	}
 	return ctf_index_find(&w->index, off);
 }
@@ -240,6 +247,8 @@ static void index_file(struct ctf_reader *r, uint32_t file, uint64_t *slots)
 		}
 		w.s = stream_of(r, &pk, &c, sc, w.s);
 		*ww_vec_push(&w.s->packets) = pk;
+		if (WW_UNLIKELY(w.index.entries.n))
+			check_index(&w, &pk);
 		if (pk.cpu >= 0 && (uint32_t)pk.cpu >= r->t.info.ncpus)
 			r->t.info.ncpus = (uint32_t)pk.cpu + 1;
 		off += n;
