@@ -68,28 +68,31 @@ __noinline u64 ww_tree_step(u64 entry, u64 index)
 	return n->word[(slot + i) & (NODE_WORDS - 1)];
 }
 
-static __always_inline void ww_vma_read(struct vm_area_struct *vma, struct ww_fault_at *at)
+static __always_inline void ww_vma_set(struct ww_fault_at *at, u64 start, u64 end, u64 pgoff, u64 flags, u64 file)
 {
-	struct file *file = BPF_CORE_READ(vma, vm_file);
-
-	at->start = BPF_CORE_READ(vma, vm_start);
-	at->end = BPF_CORE_READ(vma, vm_end);
-	if (!file)
-		return;
-	at->flags = BPF_CORE_READ(vma, vm_flags);
-	at->offset = at->address - at->start + (BPF_CORE_READ(vma, vm_pgoff) << 12);
-	at->file = (u64)file;
+	at->start = start;
+	at->end = end;
+	at->flags = flags;
+	at->file = file;
+	if (file)
+		at->offset = at->address - start + (pgoff << 12);
 }
 
 static long ww_fault_vma(struct task_struct *t, struct vm_area_struct *vma, void *data)
 {
-	ww_vma_read(vma, data);
+	ww_vma_set(data, BPF_CORE_READ(vma, vm_start), BPF_CORE_READ(vma, vm_end), BPF_CORE_READ(vma, vm_pgoff),
+		   BPF_CORE_READ(vma, vm_flags), (u64)BPF_CORE_READ(vma, vm_file));
 	return 0;
 }
+
+/* What the mapping says, read at once: a look at the kernel's memory costs much the same for one word and for all. */
+#define VMA_WORD(n, member) ((n)->word[WORD(vm_area_struct, member) & (NODE_WORDS - 1)])
 
 static __always_inline bool ww_tree_walk(struct mm_struct *mm, struct ww_fault_at *at)
 {
 	u64 entry = (u64)BPF_CORE_READ(mm, mm_mt.ma_root), address = at->address;
+	u32 zero = 0, bytes = bpf_core_type_size(struct vm_area_struct);
+	struct ww_node *n = bpf_map_lookup_elem(&ww_node_room, &zero);
 	bool leaf = (entry & 3) != 2;
 
 #pragma nounroll
@@ -97,12 +100,16 @@ static __always_inline bool ww_tree_walk(struct mm_struct *mm, struct ww_fault_a
 		leaf = NODE_TYPE(entry) <= NODE_LEAF_64;
 		entry = ww_tree_step(entry, address);
 	}
-	if (!entry || entry & 7)
+	if (!entry || entry & 7 || !n || WORD(vm_area_struct, vm_file) >= NODE_WORDS)
 		return false;
-	struct vm_area_struct *vma = (void *)entry;
-	if (BPF_CORE_READ(vma, vm_mm) != mm || address < BPF_CORE_READ(vma, vm_start) || address >= BPF_CORE_READ(vma, vm_end))
+	if (bytes > sizeof(*n))
+		bytes = sizeof(*n);
+	if (bpf_probe_read_kernel(n, bytes, (void *)entry))
 		return false;
-	ww_vma_read(vma, at);
+	if (VMA_WORD(n, vm_mm) != (u64)mm || address < VMA_WORD(n, vm_start) || address >= VMA_WORD(n, vm_end))
+		return false;
+	ww_vma_set(at, VMA_WORD(n, vm_start), VMA_WORD(n, vm_end), VMA_WORD(n, vm_pgoff), VMA_WORD(n, vm_flags),
+		   VMA_WORD(n, vm_file));
 	return true;
 }
 
