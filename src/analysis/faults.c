@@ -120,7 +120,8 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 
 /* ---- by file ---- */
 
-enum { F_NAME, F_FAULTS, F_MAJOR, F_READ, F_AHEAD, F_HIT, F_ASKED, F_TOTAL, F_AVG, F_P99, F_MAX, F_PATTERN, F_CHART, F_NCOLUMNS };
+enum { F_NAME, F_FAULTS, F_MAJOR, F_READ, F_AHEAD, F_HIT, F_ASKED, F_TOTAL, F_AVG, F_P99, F_MAX, F_PATTERN,
+       F_CHART, F_NCOLUMNS };
 
 static const struct ww_column file_columns[F_NCOLUMNS] = {
 	[F_NAME] = {"file", "file", WW_T_STR, "empty: anonymous memory, or not known"},

@@ -29,7 +29,9 @@ static uint32_t put_thread(const struct ww_facts *f, const struct ww_slicing *s,
 	int64_t b, e;
 
 	ww_slicing_bounds(s, whole, &b, &e);
-	if ((whole && ww_facts_slices(f, t, s->from_ts_ns, b, whole, slices)) || ww_facts_slices(f, t, b, e, 1, &slices[whole]))
+	if (whole && ww_facts_slices(f, t, s->from_ts_ns, b, whole, slices))
+		return 0;
+	if (ww_facts_slices(f, t, b, e, 1, &slices[whole]))
 		return 0;
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (!slices[i].in_ns)

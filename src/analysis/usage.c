@@ -297,9 +297,10 @@ static void put_cpu(struct ww_arena *mem, const struct ww_facts *f, const struct
 {
 	const uint32_t whole = ww_query_asks(q) || q->command_only ? 0 : s->n - 1; /* the last one may be shorter */
 	struct ww_cpu_slice *slices = WW_ARENA_ARRAY(mem, struct ww_cpu_slice, whole + 1);
+	const int64_t end = s->from_ts_ns + whole * s->every_ns;
 	int64_t b, e;
 
-	const bool marked = whole && !ww_facts_cpu_slices(f, cpu, s->from_ts_ns, s->from_ts_ns + whole * s->every_ns, whole, slices);
+	const bool marked = whole && !ww_facts_cpu_slices(f, cpu, s->from_ts_ns, end, whole, slices);
 	for (uint32_t i = 0; i < s->n; i++, c += stride) {
 		ww_slicing_bounds(s, i, &b, &e);
 		c[0].i = b;

@@ -44,8 +44,8 @@ def main():
             p.send_signal(signal.SIGINT)
             p.communicate(timeout=60)
             took = time.monotonic() - begin
-            tap.ok(alive and p.returncode == -signal.SIGINT and took < 1, 'a query over %s ends at once, by the signal (130 in a shell)' % what,
-                   (alive, p.returncode, took))
+            tap.ok(alive and p.returncode == -signal.SIGINT and took < 1,
+                   'a query over %s ends at once, by the signal (130 in a shell)' % what, (alive, p.returncode, took))
         begin = time.monotonic()
         want = answer('usage', '--json', '-q', '--no-cache', trace)[:2]
         whole = time.monotonic() - begin
@@ -65,7 +65,8 @@ def main():
                 bad.append('after %d: no facts are kept' % i)
             if [f for f in os.listdir(kept) if f.endswith('.new')]:
                 bad.append('after %d: a half-written file stays' % i)
-        tap.ok(ended > TIMES // 4 and not bad, 'an analysis was ended %d of %d times; the next one answers, and keeps its facts' % (ended, TIMES), bad)
+        tap.ok(ended > TIMES // 4 and not bad,
+               'an analysis was ended %d of %d times; the next one answers, and keeps its facts' % (ended, TIMES), bad)
     return tap.end()
 
 
