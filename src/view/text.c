@@ -160,7 +160,7 @@ void ww_text_wrap(struct ww_text *t, uint32_t at, uint32_t hang, const char *wor
 
 		size_t shown = n;
 
-		while (shown && words[shown - 1] == ' ' && words[n])
+		while (shown && words[shown - 1] == ' ')
 			shown--;
 		if (shown)
 			fprintf(t->out, "%s%.*s%s", ww_paint_on(t, paint), (int)shown, words, ww_paint_off(t, paint));
