@@ -34,19 +34,55 @@ static uint32_t *copy_first(const uint32_t *first, uint32_t nkeys)
 	return fill;
 }
 
+/* By start; of equal ones the row that was appended first. */
+static int earlier(const void *a, const void *b, void *ctx)
+{
+	const int64_t *start = ctx;
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (start[x] != start[y])
+		return start[x] < start[y] ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* Rows in order of appending -> by start. Few are out of place, by whatever distance (a call whose entry is not
+ * in the trace begins with its thread): those are taken out, sorted, and merged in from the end. */
+static void sort_group(uint32_t *rows, uint32_t n, const int64_t *start)
+{
+	uint32_t *late = ww_xmalloc(sizeof(*late) * n), kept = 0, nlate = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (kept && start[rows[kept - 1]] > start[rows[i]])
+			late[nlate++] = rows[i];
+		else
+			rows[kept++] = rows[i];
+	qsort_r(late, nlate, sizeof(*late), earlier, (void *)(uintptr_t)start);
+	while (nlate) {
+		bool last = !kept || earlier(&rows[kept - 1], &late[nlate - 1], (void *)(uintptr_t)start) < 0;
+
+		rows[kept + nlate - 1] = last ? late[nlate - 1] : rows[kept - 1];
+		nlate -= last;
+		kept -= !last;
+	}
+	free(late);
+}
+
 uint32_t *ww_facts_group(struct ww_pages *g, const uint32_t *key, const int64_t *start, uint32_t n, uint32_t nkeys)
 {
 	uint32_t *first = count_keys(key, n, nkeys), *fill = copy_first(first, nkeys);
 	uint32_t *rows = ww_pages_resize(g, sizeof(*rows) * ((size_t)n + 1));
+	bool *mixed = ww_xcalloc((size_t)nkeys + 1, sizeof(*mixed));
 
-	/* Nearly in order already, so the insertion is short. */
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t at = fill[key[i]]++;
 
-		for (; at > first[key[i]] && start[rows[at - 1]] > start[i]; at--)
-			rows[at] = rows[at - 1];
 		rows[at] = i;
+		mixed[key[i]] |= at > first[key[i]] && start[rows[at - 1]] > start[i];
 	}
+	for (uint32_t k = 0; k < nkeys; k++)
+		if (mixed[k])
+			sort_group(rows + first[k], first[k + 1] - first[k], start);
+	free(mixed);
 	free(fill);
 	return first;
 }
@@ -97,10 +133,20 @@ static void scatter(struct move *m, const void *from, void *to, uint32_t size)
 	free(fill);
 }
 
+#define GATHER(type)                                                             \
+	for (uint32_t i = 0; i < n; i++)                                         \
+		((type *)to)[i] = ((const type *)from)[order[i]]
+
 static void gather(const struct move *m, const void *from, void *to, uint32_t size)
 {
-	for (uint32_t i = 0; i < m->f->state.n; i++)
-		memcpy((char *)to + (size_t)size * i, (const char *)from + (size_t)size * m->order[i], size);
+	const uint32_t *order = m->order, n = m->f->state.n;
+
+	switch (size) {
+	case 1: GATHER(uint8_t); break;
+	case 2: GATHER(uint16_t); break;
+	case 4: GATHER(uint32_t); break;
+	default: GATHER(uint64_t); break;
+	}
 }
 
 static struct ww_pages take_spare(struct move *m)
