@@ -104,8 +104,20 @@ void ww_touch_hold(struct ww_touch *t)
 	if (!t)
 		return;
 	pthread_mutex_lock(&t->pages);
+}
+
+void ww_touch_moved(struct ww_touch *t, const void *from, size_t bytes, void *to)
+{
+	if (!t || from == to || !from)
+		return;
 	pthread_mutex_lock(&t->lock);
-	t->tail = t->head;
+	for (uint32_t i = t->tail; i != t->head; i++) {
+		struct range *r = &t->ring[i % RANGES];
+		const uintptr_t off = (uintptr_t)r->p - (uintptr_t)from;
+
+		if (off < bytes)
+			r->p = (char *)to + off;
+	}
 	pthread_mutex_unlock(&t->lock);
 }
 

@@ -2,55 +2,69 @@
  *
  * Columns of one fact grow together, so a push is a few stores.
  */
+#include "base/par.h"
 #include "facts/facts.h"
 #include "facts/facts_private.h"
 #include "facts/file_private.h"
+
+/* Rows are used a window at a time, so that a thread can make the next window's pages meanwhile. Windows begin on a
+ * page. */
+#define WINDOW_LEAST (1u << 14)
+#define WINDOW_MOST (1u << 17)
 
 /* Doubles; long columns grow by half, for their blocks are reserved on the disk. */
 static uint32_t next_room(uint32_t room)
 {
 	uint64_t more = room < 1u << 20 ? room : room / 2;
 
+	if (room >= 1u << 20)
+		more += WINDOW_LEAST - more % WINDOW_LEAST;
 	return room ? (uint32_t)WW_MIN(room + more, UINT32_MAX) : 64;
 }
 
-/* Rows are used a window at a time, so that a thread can make the next window's pages meanwhile. */
-#define WINDOW_ROWS (1u << 17)
-
 static uint32_t next_window(uint32_t cap, uint32_t room)
 {
-	return (uint32_t)WW_MIN((uint64_t)cap + WINDOW_ROWS, room);
+	uint64_t rows = WW_MAX(WW_MIN(cap / 4 / WINDOW_LEAST * WINDOW_LEAST, WINDOW_MOST), WINDOW_LEAST);
+
+	return (uint32_t)WW_MIN(cap + rows, room);
 }
 
 #define WW_FACT(name, doc)                                                               \
 	static void name##_enlarge(struct ww_facts *f, struct ww_##name##_cols *c)       \
 	{                                                                                \
 		WW_ASSERT(c->room < WW_NONE - 1);                                        \
+		const size_t had = c->room;                                              \
 		c->room = next_room(c->room);                                            \
 		ww_touch_hold(f->touch);
-#define WW_COL(fact, type, col, sql, unit, doc) \
-		c->col = ww_pages_resize(&f->pages[WW_COLUMN_##fact##_##col], sizeof(type) * (size_t)c->room);
+#define WW_COL(fact, type, col, sql, unit, doc) do { \
+		const void *was = c->col; \
+		c->col = ww_pages_resize(&f->pages[WW_COLUMN_##fact##_##col], sizeof(type) * (size_t)c->room); \
+		ww_touch_moved(f->touch, was, sizeof(type) * had, c->col); } while (0);
 #define WW_END(name) ww_touch_release(f->touch); }
 #include "facts/facts.def"
 #undef WW_FACT
 #undef WW_COL
 #undef WW_END
 
-/* Called when n == cap: on to the next window, whose pages were asked for a window ago. */
-#define WW_FACT(name, doc)                                 \
-	static void name##_grow(struct ww_facts *f)        \
-	{                                                  \
-		struct ww_##name##_cols *c = &f->name;     \
-		if (c->cap == c->room)                     \
-			name##_enlarge(f, c);              \
-		c->cap = next_window(c->cap, c->room);     \
-		if (c->room <= WINDOW_ROWS)                \
-			return;                            \
-		if (!f->touch)                             \
-			f->touch = ww_touch_new();         \
-		const size_t ahead = next_window(c->cap, c->room) - c->cap;
+/* Called when n == cap: on to the next window, whose pages were asked for a window ago. There is room for the one
+ * behind it then, too, so that it can be asked for now. */
+#define WW_FACT(name, doc)                                                           \
+	static void name##_grow(struct ww_facts *f)                                  \
+	{                                                                            \
+		struct ww_##name##_cols *c = &f->name;                               \
+		const bool ahead = c->cap >= WINDOW_LEAST;                           \
+		if (c->cap == c->room)                                               \
+			name##_enlarge(f, c);                                        \
+		c->cap = next_window(c->cap, c->room);                               \
+		if (!ahead)                                                          \
+			return;                                                      \
+		if (c->cap == c->room)                                               \
+			name##_enlarge(f, c);                                        \
+		if (!f->touch)                                                       \
+			f->touch = ww_touch_new();                                   \
+		const size_t rows = next_window(c->cap, c->room) - c->cap;
 #define WW_COL(fact, type, col, sql, unit, doc) \
-		ww_touch_ask(f->touch, c->col + c->cap, ahead * sizeof(type));
+		ww_touch_ask(f->touch, c->col + c->cap, rows * sizeof(type));
 #define WW_END(name) }
 #include "facts/facts.def"
 #undef WW_FACT
@@ -86,14 +100,24 @@ static uint32_t next_window(uint32_t cap, uint32_t room)
 #undef WW_COL
 #undef WW_END
 
+#define RELEASE_JOBS 8u
+
+static void release_some(void *ctx, uint32_t job)
+{
+	struct ww_facts *f = ctx;
+
+	for (size_t i = job; i < WW_COLUMN_N; i += RELEASE_JOBS)
+		ww_pages_release(&f->pages[i]);
+}
+
 void ww_facts_columns_release(struct ww_facts *f)
 {
 	ww_touch_free(f->touch);
 	f->touch = NULL;
 	ww_facts_lazy_free(f->lazy);
 	f->lazy = NULL;
-	for (size_t i = 0; i < WW_COLUMN_N; i++)
-		ww_pages_release(&f->pages[i]);
+	/* Giving memory back takes as long as getting it. */
+	ww_par_run(RELEASE_JOBS, release_some, f);
 }
 
 #define IS_SIGNED(type) ((type)-1 < (type)1)
