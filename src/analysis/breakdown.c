@@ -1,18 +1,12 @@
 /* breakdown.c - sums a thread's states into rows that add up to its wall time exactly. */
 #include "analysis/names.h"
 #include "analysis/report.h"
+#include "analysis/state_key.h"
 #include "base/u64map.h"
 #include "base/vec.h"
 
-/* What makes two intervals the same row, as numbers: words are made once a row, not once a state. */
-struct key {
-	uint8_t state, cause;
-	uint32_t syscall_name, file, other, peer, dev, detail, other_name, peer_name;
-	uint64_t object;
-};
-
 struct group {
-	struct key key;
+	struct ww_state_key key;
 	uint32_t example; /* a state row; WW_NONE: time that no state covers */
 	int64_t ns, max_ns, uncertain_ns;
 	uint32_t count;
@@ -27,64 +21,9 @@ struct groups {
 	uint32_t recent[RECENT]; /* index + 1; 0 none */
 };
 
-/* An interrupt or a taken CPU has nothing to do with the call that it came in. */
-static bool has_call(enum ww_thread_state s)
+static struct group *group_find(struct groups *groups, const struct ww_state_key *k, uint32_t example)
 {
-	return s == WW_ST_BLOCKED || s == WW_ST_RUNNING_KERNEL || s == WW_ST_RUNNING;
-}
-
-static struct key key_of(const struct ww_facts *f, uint32_t i)
-{
-	const uint8_t state = f->state.state[i];
-	const uint32_t call = f->state.syscall[i], fault = f->state.fault[i];
-	struct key k;
-
-	memset(&k, 0, sizeof(k)); /* padding too: keys are compared as bytes */
-	k.state = state;
-	k.cause = ww_state_cause(f, i);
-	if (has_call(state) && call < f->syscall.n)
-		k.syscall_name = f->syscall.name[call];
-	k.other = state == WW_ST_PREEMPTED || state == WW_ST_RUNQUEUE ? ww_ready_behind(f, i) : f->state.other[i];
-	k.other_name = ww_name_comm_id(f, k.other, ww_state_named_at(f, i));
-	k.peer = WW_NONE;
-	k.dev = WW_NONE;
-	k.file = WW_NONE;
-	k.detail = f->state.detail[i];
-	if (state == WW_ST_RUNNING_KERNEL && call == WW_NONE && fault < f->fault.n) {
-		k.file = f->fault.file[fault];
-		k.object = 1 + f->fault.major[fault];
-	}
-	if (state != WW_ST_BLOCKED)
-		return k;
-	uint32_t io = ww_wait_block(f, f->state.wakeup[i]);
-	k.peer = io == WW_NONE ? ww_wait_peer(f, i) : WW_NONE;
-	k.peer_name = ww_name_comm_id(f, k.peer, ww_state_named_at(f, i));
-	k.file = f->state.file[i];
-	if (k.file == WW_NONE && fault < f->fault.n)
-		k.file = f->fault.file[fault];
-	if (f->state.cause[i] == WW_CA_FUTEX || f->state.cause[i] == WW_CA_LOCK)
-		k.object = f->state.object[i];
-	if (io != WW_NONE) {
-		k.dev = f->block_io.dev[io];
-		if (k.file == WW_NONE)
-			k.file = f->block_io.file[io];
-	}
-	return k;
-}
-
-static uint64_t key_hash(const struct key *k)
-{
-	uint64_t h = ww_hash_mix(k->state | (uint64_t)k->cause << 8, k->object);
-
-	h = ww_hash_mix(h, k->syscall_name | (uint64_t)k->file << 32);
-	h = ww_hash_mix(h, k->other | (uint64_t)k->peer << 32);
-	h = ww_hash_mix(h, k->other_name | (uint64_t)k->peer_name << 32);
-	return ww_hash_mix(h, k->dev | (uint64_t)k->detail << 32);
-}
-
-static struct group *group_find(struct groups *groups, const struct key *k, uint32_t example)
-{
-	for (uint64_t h = key_hash(k);; h++) {
+	for (uint64_t h = ww_state_key_hash(k);; h++) {
 		bool fresh = false;
 		uint64_t *at = ww_u64map_get(&groups->map, h, groups->n, &fresh);
 		if (fresh) {
@@ -98,7 +37,7 @@ static struct group *group_find(struct groups *groups, const struct key *k, uint
 	}
 }
 
-static struct group *group_get(struct groups *groups, const struct key *k, uint32_t example)
+static struct group *group_get(struct groups *groups, const struct ww_state_key *k, uint32_t example)
 {
 	uint32_t *recent = &groups->recent[(k->state + k->syscall_name * 5 + k->detail + k->other * 3) % RECENT];
 
@@ -119,7 +58,7 @@ static void group_add(struct group *g, int64_t ns, bool uncertain)
 
 static void add_uncovered(struct groups *groups, int64_t ns)
 {
-	struct key k;
+	struct ww_state_key k;
 
 	if (ns <= 0)
 		return;
@@ -193,7 +132,7 @@ static void rows_from_groups(struct ww_arena *mem, const struct ww_facts *f, con
 					     .detail = "nothing recorded", .ns = g->ns, .max_ns = g->max_ns,
 					     .uncertain_ns = g->uncertain_ns, .count = g->count};
 		if (g->example != WW_NONE) {
-			const char *sc = has_call(r.state) ? ww_name_syscall_only(f, f->state.syscall[g->example])
+			const char *sc = ww_state_has_call(r.state) ? ww_name_syscall_only(f, f->state.syscall[g->example])
 							   : NULL;
 			if (r.state == WW_ST_PREEMPTED || r.state == WW_ST_RUNQUEUE)
 				r.detail = ww_name_ready(mem, f, r.state, g->key.other, ww_state_named_at(f, g->example));
@@ -272,7 +211,7 @@ void ww_breakdown_make(struct ww_arena *mem, const struct ww_facts *f, uint32_t 
 			continue;
 		add_uncovered(&groups, start - at);
 		ret->by_state_ns[WW_ST_UNKNOWN] += start - at;
-		struct key k = key_of(f, i);
+		struct ww_state_key k = ww_state_key_make(f, i);
 		group_add(group_get(&groups, &k, i), end - start, f->state.certainty[i] != WW_SURE);
 		ret->by_state_ns[f->state.state[i] < WW_ST_N ? f->state.state[i] : WW_ST_UNKNOWN] += end - start;
 		at = end;

@@ -1,7 +1,6 @@
 /* chain.c - expands waits over what their wakers did; chain.h has the rule and an example. */
 #include "analysis/chain.h"
 #include "analysis/names.h"
-#include "base/vec.h"
 
 /* The chain of one wait [at, end) while it is being laid: links are appended from left to right. */
 struct cover {
@@ -12,21 +11,37 @@ struct cover {
 	uint32_t row;           /* the wait's own state row */
 	uint32_t depth;
 	int64_t at, end;
-	WW_VEC(struct ww_link) links;
+	size_t first; /* of its links, on opts->stack */
 };
 
 static void expand(struct ww_arena *mem, const struct ww_facts *f, struct ww_chain_opts *opts,
 		   const struct cover *up, uint32_t row, int64_t from, int64_t to, struct ww_link *ret);
 
-/* Appends [at, to); NULL when there is nothing between. */
+static struct ww_link *push_link(struct ww_chain_opts *o)
+{
+	if (o->nstack == o->cap_stack) {
+		o->cap_stack = o->cap_stack ? o->cap_stack * 2 : 256;
+		o->stack = ww_xrealloc(o->stack, o->cap_stack * sizeof(*o->stack));
+	}
+	return &o->stack[o->nstack++];
+}
+
+void ww_chain_free(struct ww_chain_opts *opts)
+{
+	free(opts->stack);
+	opts->stack = NULL;
+	opts->nstack = opts->cap_stack = 0;
+}
+
+/* Appends [at, to); NULL when there is nothing between. Good until the next one. */
 static struct ww_link *cover_add(struct cover *c, int64_t to)
 {
 	to = WW_MIN(to, c->end);
 	if (to <= c->at)
 		return NULL;
-	struct ww_link *l = ww_vec_push(&c->links);
+	struct ww_link *l = push_link(c->opts);
 	*l = (struct ww_link){.start_ts_ns = c->at, .dur_ns = to - c->at, .thread = WW_NONE, .row = WW_NONE,
-			      .state = WW_ST_UNKNOWN, .detail = "", .brief = "", .woken_by = {.thread = WW_NONE, .name = "", .in = ""}};
+			      .state = WW_ST_UNKNOWN, .detail = "", .brief = ""};
 	c->at = to;
 	if (c->opts->budget)
 		c->opts->budget--;
@@ -105,12 +120,13 @@ static void cover_thread(struct cover *c, uint32_t t, int64_t to)
 			l->row = i;
 			l->state = f->state.state[i];
 			l->cause = ww_state_cause(f, i);
-			l->cut = true;
+			l->cut = l->again = true;
 			continue;
 		}
+		size_t at = c->opts->nstack - 1;
 		struct ww_link full;
 		expand(c->mem, f, c->opts, c, i, start, end, &full);
-		*l = full;
+		c->opts->stack[at] = full;
 	}
 	cover_unknown(c, to, "");
 }
@@ -254,16 +270,16 @@ static void cover_wait(struct cover *c, uint32_t waiter)
 		return;
 	}
 	const struct ww_wakeup wk = ww_wakeup_get(f, w);
-	struct ww_woken by = ww_name_woken(c->mem, f, w);
+	const char *by = ww_name_waker(c->mem, f, w);
 	switch (wk.kind) {
 	case WW_WK_BLOCK:
 		cover_block(c, wk.fact, waiter, c->end);
 		break;
 	case WW_WK_TIMER:
-		cover_timer(c, wk.fact, waiter, by.name);
+		cover_timer(c, wk.fact, waiter, by);
 		break;
 	case WW_WK_PACKET:
-		cover_packet(c, wk.fact, wk.waker == waiter ? WW_NONE : wk.waker, by.name);
+		cover_packet(c, wk.fact, wk.waker == waiter ? WW_NONE : wk.waker, by);
 		break;
 	case WW_WK_WORK:
 		cover_work(c, wk.fact, wk.waker, waiter);
@@ -277,41 +293,50 @@ static void cover_wait(struct cover *c, uint32_t waiter)
 	default:
 		break;
 	}
-	cover_unknown(c, c->end, by.name);
+	cover_unknown(c, c->end, by);
 }
 
 static void expand(struct ww_arena *mem, const struct ww_facts *f, struct ww_chain_opts *opts,
 		   const struct cover *up, uint32_t row, int64_t from, int64_t to, struct ww_link *ret)
 {
-	const struct ww_state s = ww_state_get(f, row);
+	const int64_t start = f->state.start_ts_ns[row];
 
 	*ret = (struct ww_link){
-		.start_ts_ns = WW_MAX(from, s.start_ts_ns), .thread = s.thread, .row = row, .state = s.state,
-		.cause = ww_state_cause(f, row), .certainty = s.certainty, .detail = ww_name_state(mem, f, row, true), .brief = "",
-		.syscall = ww_name_syscall_only(f, s.syscall), .call = ww_name_syscall(mem, f, s.syscall),
-		.woken_by = {.thread = WW_NONE, .name = "", .in = ""},
+		.start_ts_ns = WW_MAX(from, start), .thread = f->state.thread[row], .row = row, .state = f->state.state[row],
+		.cause = ww_state_cause(f, row), .certainty = f->state.certainty[row], .detail = "", .brief = "",
 	};
-	ret->dur_ns = WW_MIN(to, s.start_ts_ns + s.dur_ns) - ret->start_ts_ns;
-	if (s.state != WW_ST_BLOCKED)
+	ret->dur_ns = WW_MIN(to, start + f->state.dur_ns[row]) - ret->start_ts_ns;
+	if (ret->state != WW_ST_BLOCKED)
 		return;
-	ret->woken_by = ww_name_woken(mem, f, s.wakeup);
 	struct cover c = {.mem = mem, .f = f, .opts = opts, .up = up, .row = row,
 			  .depth = up ? up->depth + 1 : 1, .at = ret->start_ts_ns,
-			  .end = ret->start_ts_ns + ret->dur_ns};
+			  .end = ret->start_ts_ns + ret->dur_ns, .first = opts->nstack};
 	if (c.depth > opts->max_depth || !opts->budget || ret->dur_ns < opts->min_dur_ns) {
 		ret->cut = true;
 		return;
 	}
-	cover_wait(&c, s.thread);
-	ret->nchain = (uint32_t)c.links.n;
-	ret->chain = WW_ARENA_ARRAY(mem, struct ww_link, c.links.n ? c.links.n : 1);
-	if (c.links.n)
-		memcpy(ret->chain, c.links.v, c.links.n * sizeof(*c.links.v));
-	ww_vec_free(&c.links);
+	cover_wait(&c, ret->thread);
+	ret->nchain = (uint32_t)(opts->nstack - c.first);
+	ret->chain = WW_ARENA_ARRAY(mem, struct ww_link, ret->nchain ? ret->nchain : 1);
+	if (ret->nchain)
+		memcpy(ret->chain, opts->stack + c.first, ret->nchain * sizeof(*ret->chain));
+	opts->nstack = c.first;
 }
 
 void ww_chain_expand(struct ww_arena *mem, const struct ww_facts *f, struct ww_chain_opts *opts, uint32_t row,
 		     int64_t from_ts_ns, int64_t to_ts_ns, struct ww_link *ret)
 {
 	expand(mem, f, opts, NULL, row, from_ts_ns, to_ts_ns, ret);
+}
+
+void ww_link_words(struct ww_arena *mem, const struct ww_facts *f, const struct ww_link *l, struct ww_link_words *ret)
+{
+	*ret = (struct ww_link_words){.detail = l->detail, .woken_by = {.thread = WW_NONE, .name = "", .in = ""}};
+	if (l->row == WW_NONE || l->again)
+		return;
+	ret->detail = ww_name_state(mem, f, l->row, true);
+	ret->syscall = ww_name_syscall_only(f, f->state.syscall[l->row]);
+	ret->call = ww_name_syscall(mem, f, f->state.syscall[l->row]);
+	if (l->state == WW_ST_BLOCKED)
+		ret->woken_by = ww_name_woken(mem, f, f->state.wakeup[l->row]);
 }

@@ -28,26 +28,36 @@ struct ww_woken {
 	const char *in;    /* system call that the waker was in, "" none */
 };
 
+/* Of a large trace there are hundreds of thousands: what its state row tells in words is made when it is printed. */
 struct ww_link {
 	int64_t start_ts_ns, dur_ns;
 	uint32_t thread;   /* whose doing; WW_NONE: a device, a timer, the network, or unknown */
 	uint32_t row;      /* its state row; WW_NONE when it is not a thread's */
 	uint8_t state, cause, certainty;
-	bool cut;          /* the chain was left out: depth or budget */
+	bool cut : 1;      /* the chain was left out: depth or budget */
+	bool again : 1;    /* and so were its words: it is a wait further up */
+	uint32_t nchain;
+	const char *detail;  /* of what is no thread's doing; else "" */
+	const char *brief;   /* the same without what differs each time */
+	struct ww_link *chain;
+};
+
+struct ww_link_words {
 	const char *detail;
-	const char *brief;   /* of what is no thread's doing: detail without what differs each time */
 	const char *syscall; /* "read"; NULL none */
 	const char *call;    /* "read(3 /tmp/f)"; NULL none */
 	struct ww_woken woken_by; /* of a blocked state */
-	struct ww_link *chain;
-	uint32_t nchain;
 };
 
 struct ww_chain_opts {
 	uint32_t max_depth;
 	int64_t min_dur_ns;  /* waits shorter than this are not followed */
 	uint32_t budget;     /* links left; counts down */
+	/* The links of chains that are being laid, the innermost one's on top: ww_chain_free when all are. */
+	struct ww_link *stack;
+	size_t nstack, cap_stack;
 };
+void ww_chain_free(struct ww_chain_opts *opts);
 
 #define WW_CHAIN_DEPTH 12
 #define WW_CHAIN_BUDGET 400000u
@@ -55,5 +65,7 @@ struct ww_chain_opts {
 /* The link of state row `row` clipped to [from, to), with its chain. Memory in `mem`. */
 void ww_chain_expand(struct ww_arena *mem, const struct ww_facts *f, struct ww_chain_opts *opts, uint32_t row,
 		     int64_t from_ts_ns, int64_t to_ts_ns, struct ww_link *ret);
+/* In words; memory in `mem`. */
+void ww_link_words(struct ww_arena *mem, const struct ww_facts *f, const struct ww_link *l, struct ww_link_words *ret);
 
 #endif

@@ -393,10 +393,9 @@ static const char *name_signal(struct ww_arena *mem, const struct ww_facts *f, c
 	return and_who(mem, words, *words ? "sent by" : "woken by", name_at_end(mem, f, s, peer));
 }
 
-/* A thread that ends wakes who joins it: no lock of it was released. */
-static bool woken_by_an_end(const struct ww_facts *f, const struct ww_state *s)
+bool ww_wait_ended_by_end(const struct ww_facts *f, uint32_t wakeup)
 {
-	const char *call = s->wakeup < f->wakeup.n ? ww_name_syscall_only(f, f->wakeup.syscall[s->wakeup]) : NULL;
+	const char *call = wakeup < f->wakeup.n ? ww_name_syscall_only(f, f->wakeup.syscall[wakeup]) : NULL;
 
 	return call && (!strcmp(call, "exit") || !strcmp(call, "exit_group"));
 }
@@ -423,7 +422,7 @@ static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, 
 		return name_timer(mem, f, s);
 	case WW_CA_FUTEX:
 	case WW_CA_LOCK:
-		if (peer != WW_NONE && s->cause == WW_CA_FUTEX && woken_by_an_end(f, s))
+		if (peer != WW_NONE && s->cause == WW_CA_FUTEX && ww_wait_ended_by_end(f, s->wakeup))
 			return ww_arena_printf(mem, "the end of thread %s", name_at_end(mem, f, s, peer));
 		if (s->object)
 			words = join(mem, ww_arena_printf(mem, "%#" PRIx64, s->object), " ", words);
@@ -501,6 +500,35 @@ const char *ww_name_packet(struct ww_arena *mem, const struct ww_facts *f, uint3
 			       ifname);
 }
 
+const char *ww_name_waker(struct ww_arena *mem, const struct ww_facts *f, uint32_t wakeup)
+{
+	if (wakeup >= f->wakeup.n)
+		return "";
+	const uint32_t fact = f->wakeup.fact[wakeup];
+	const char *name = ww_facts_str(f, f->wakeup.name[wakeup]);
+	switch (f->wakeup.kind[wakeup]) {
+	case WW_WK_IRQ:
+		return ww_arena_printf(mem, "IRQ %d%s%s", f->wakeup.vector[wakeup], *name ? " " : "", name);
+	case WW_WK_SOFTIRQ:
+		return ww_arena_printf(mem, "softirq %s", *name ? name : "?");
+	case WW_WK_TIMER:
+		return name_timer_fact(mem, f, fact, name);
+	case WW_WK_BLOCK:
+		return ww_name_block(mem, f, fact);
+	case WW_WK_PACKET:
+		return ww_name_packet(mem, f, fact);
+	case WW_WK_WORK:
+		if (!*name && fact < f->work.n)
+			name = ww_facts_str(f, f->work.name[fact]);
+		if (ww_wait_block(f, wakeup) != WW_NONE)
+			name = ww_arena_printf(mem, "%s%safter %s", name, *name ? " " : "",
+					       ww_name_block(mem, f, ww_wait_block(f, wakeup)));
+		return name;
+	default:
+		return name;
+	}
+}
+
 struct ww_woken ww_name_woken(struct ww_arena *mem, const struct ww_facts *f, uint32_t wakeup)
 {
 	struct ww_woken r = {.kind = WW_WK_UNKNOWN, .thread = WW_NONE, .name = "", .in = ""};
@@ -508,41 +536,12 @@ struct ww_woken ww_name_woken(struct ww_arena *mem, const struct ww_facts *f, ui
 	if (wakeup >= f->wakeup.n)
 		return r;
 	const struct ww_wakeup w = ww_wakeup_get(f, wakeup);
-	const char *name = ww_facts_str(f, w.name), *sc;
 	r.kind = w.kind;
 	r.certainty = w.certainty;
 	r.thread = w.waker < f->thread.n ? w.waker : WW_NONE;
-	r.name = name;
+	r.name = ww_name_waker(mem, f, wakeup);
 	r.ts_ns = w.ts_ns;
-	switch (w.kind) {
-	case WW_WK_THREAD:
-		sc = ww_name_syscall(mem, f, w.syscall);
-		r.in = sc ? sc : "";
-		break;
-	case WW_WK_IRQ:
-		r.name = ww_arena_printf(mem, "IRQ %d%s%s", w.vector, *name ? " " : "", name);
-		break;
-	case WW_WK_SOFTIRQ:
-		r.name = ww_arena_printf(mem, "softirq %s", *name ? name : "?");
-		break;
-	case WW_WK_TIMER:
-		r.name = name_timer_fact(mem, f, w.fact, name);
-		break;
-	case WW_WK_BLOCK:
-		r.name = ww_name_block(mem, f, w.fact);
-		break;
-	case WW_WK_PACKET:
-		r.name = ww_name_packet(mem, f, w.fact);
-		break;
-	case WW_WK_WORK:
-		if (!*name && w.fact < f->work.n)
-			r.name = ww_facts_str(f, f->work.name[w.fact]);
-		if (ww_wait_block(f, wakeup) != WW_NONE)
-			r.name = ww_arena_printf(mem, "%s%safter %s", r.name, *r.name ? " " : "",
-						 ww_name_block(mem, f, ww_wait_block(f, wakeup)));
-		break;
-	default:
-		break;
-	}
+	const char *sc = w.kind == WW_WK_THREAD ? ww_name_syscall(mem, f, w.syscall) : NULL;
+	r.in = sc ? sc : "";
 	return r;
 }

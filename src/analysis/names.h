@@ -60,8 +60,11 @@ static inline int64_t ww_link_named_at(const struct ww_link *l)
 uint32_t ww_wait_block(const struct ww_facts *f, uint32_t wakeup);
 /* Did a key pressed at the terminal end it (Ctrl-C), so that nothing is known of what was before? */
 bool ww_wait_ended_by_key(const struct ww_facts *f, uint32_t state);
+/* A thread that ends wakes who joins it: no lock of it was released. */
+bool ww_wait_ended_by_end(const struct ww_facts *f, uint32_t wakeup);
 /* The thread whose doing ended the wait, when it is another one; WW_NONE. */
 uint32_t ww_wait_peer(const struct ww_facts *f, uint32_t state);
+const char *ww_name_waker(struct ww_arena *mem, const struct ww_facts *f, uint32_t wakeup); /* its name alone */
 struct ww_woken ww_name_woken(struct ww_arena *mem, const struct ww_facts *f, uint32_t wakeup);
 
 #endif

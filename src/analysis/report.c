@@ -76,6 +76,7 @@ int ww_report_make(struct ww_arena *mem, const struct ww_facts *f, const struct 
 			r.nfamily++;
 	}
 	make_all(mem, &jobs, &r);
+	ww_chain_free(&copts);
 	ww_findings_make(mem, &r);
 	*ret = r;
 	return 0;

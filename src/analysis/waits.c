@@ -1,6 +1,7 @@
 /* waits.c - the blocked intervals of a thread with their chains, and what the chains end in. */
 #include "analysis/names.h"
 #include "analysis/report.h"
+#include "analysis/state_key.h"
 #include "base/u64map.h"
 #include "base/units.h"
 #include "base/vec.h"
@@ -68,10 +69,21 @@ void ww_waits_make(struct ww_arena *mem, const struct ww_facts *f, const struct 
 
 /* ---- the bottom of the chains ---- */
 
+#define BLAME_RECENT 64u
+
+/* What was looked up: leaves of one key, thread and name are one row. */
+struct blame_memo {
+	struct ww_state_key key;
+	uint32_t thread, comm, row;
+};
+
 struct blame {
 	struct ww_arena *mem;
 	const struct ww_facts *f;
-	struct ww_u64map map;
+	struct ww_u64map map;   /* hash of all of a row -> its index */
+	struct ww_u64map known; /* hash of a memo -> its index */
+	WW_VEC(struct blame_memo) memos;
+	uint32_t recent[BLAME_RECENT]; /* index of a memo + 1; 0 none: the same few leaves come again and again */
 	WW_VEC(struct ww_blame_row) rows;
 };
 
@@ -91,10 +103,10 @@ static const char *leaf_detail(struct blame *b, const struct ww_link *l)
 	return *l->brief ? l->brief : l->detail;
 }
 
-static void blame_leaf(struct blame *b, const struct ww_link *l)
+/* The row of these words, by its index. */
+static uint32_t blame_row(struct blame *b, const struct ww_link *l, uint32_t comm)
 {
 	const char *detail = leaf_detail(b, l);
-	uint32_t comm = ww_name_comm_id(b->f, l->thread, ww_link_named_at(l));
 	uint64_t h = ww_hash_mix(l->thread | (uint64_t)comm << 32, l->state | (uint64_t)l->cause << 8);
 
 	for (const char *p = detail; *p; p++)
@@ -110,16 +122,48 @@ static void blame_leaf(struct blame *b, const struct ww_link *l)
 			r->state = l->state;
 			r->cause = l->cause;
 			r->detail = detail;
-		} else {
-			r = &b->rows.v[*at];
-			if (r->thread != l->thread || r->comm != comm || r->state != l->state || r->cause != l->cause ||
-			    strcmp(r->detail, detail))
-				continue;
+			return (uint32_t)*at;
 		}
-		r->ns += l->dur_ns;
-		r->count++;
-		return;
+		r = &b->rows.v[*at];
+		if (r->thread == l->thread && r->comm == comm && r->state == l->state && r->cause == l->cause &&
+		    !strcmp(r->detail, detail))
+			return (uint32_t)*at;
 	}
+}
+
+static bool memo_is(const struct blame_memo *m, const struct ww_state_key *k, uint32_t thread, uint32_t comm)
+{
+	return m->thread == thread && m->comm == comm && !memcmp(&m->key, k, sizeof(*k));
+}
+
+static uint32_t blame_row_known(struct blame *b, const struct ww_link *l, uint32_t comm)
+{
+	struct ww_state_key k = ww_state_key_make(b->f, l->row);
+	uint32_t *recent = &b->recent[(k.state + k.syscall_name * 5 + k.detail + l->thread * 7) % BLAME_RECENT];
+
+	if (*recent && memo_is(&b->memos.v[*recent - 1], &k, l->thread, comm))
+		return b->memos.v[*recent - 1].row;
+	for (uint64_t h = ww_hash_mix(ww_state_key_hash(&k), l->thread | (uint64_t)comm << 32);; h++) {
+		bool fresh = false;
+		uint64_t *at = ww_u64map_get(&b->known, h, b->memos.n, &fresh);
+		if (fresh) {
+			const struct blame_memo new = {k, l->thread, comm, blame_row(b, l, comm)};
+			*ww_vec_push(&b->memos) = new;
+		}
+		if (memo_is(&b->memos.v[*at], &k, l->thread, comm)) {
+			*recent = (uint32_t)*at + 1;
+			return b->memos.v[*at].row;
+		}
+	}
+}
+
+static void blame_leaf(struct blame *b, const struct ww_link *l)
+{
+	uint32_t comm = ww_name_comm_id(b->f, l->thread, ww_link_named_at(l));
+	uint32_t row = l->row == WW_NONE ? blame_row(b, l, comm) : blame_row_known(b, l, comm);
+
+	b->rows.v[row].ns += l->dur_ns;
+	b->rows.v[row].count++;
 }
 
 static void blame_link(struct blame *b, const struct ww_link *l)
@@ -278,5 +322,7 @@ void ww_blame_make(struct ww_arena *mem, const struct ww_facts *f, struct ww_thr
 		memcpy(io->blame, b.rows.v, b.rows.n * sizeof(*b.rows.v));
 	io->nblame = (uint32_t)b.rows.n;
 	ww_u64map_release(&b.map);
+	ww_u64map_release(&b.known);
+	ww_vec_free(&b.memos);
 	ww_vec_free(&b.rows);
 }

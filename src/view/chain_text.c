@@ -39,8 +39,12 @@ static void sum_calls(struct ww_text *t, const struct ww_link *l, uint32_t n, st
 	uint32_t np = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const char *name = l[i].syscall ? l[i].call : !strncmp(l[i].detail, "page fault", 10) ? "page faults" : NULL;
-		if (l[i].state != WW_ST_RUNNING_KERNEL || !name)
+		if (l[i].state != WW_ST_RUNNING_KERNEL)
+			continue;
+		struct ww_link_words w;
+		ww_link_words(&t->mem, t->f, &l[i], &w);
+		const char *name = w.syscall ? w.call : !strncmp(w.detail, "page fault", 10) ? "page faults" : NULL;
+		if (!name)
 			continue;
 		uint32_t k = 0;
 		while (k < np && strcmp(part[k].name, name))
@@ -92,36 +96,40 @@ static void put_other(struct ww_text *t, const struct ww_link *l, unsigned inden
 	enum ww_paint p = ww_paint_of(l->state);
 	const char *who = ww_text_fit(t, ww_name_thread_at(&t->mem, t->f, l->thread, ww_link_named_at(l)), 30);
 	const char *what = ww_text_state(t, l->state, l->cause);
+	struct ww_link_words w;
 
+	ww_link_words(&t->mem, t->f, l, &w);
 	if (l->state == WW_ST_BLOCKED) /* a device, a timer, the network */
 		what = l->cause == WW_CA_UNKNOWN && *l->brief ? l->brief : ww_cause_name(l->cause);
 
 	put_indent(t, indent);
 	fprintf(t->out, "%s%s%s%s%s %s%s%s\n", ww_paint_on(t, p), who, *who ? " " : "", what, ww_paint_off(t, p),
-		ww_text_dur(t, l->dur_ns), *l->detail ? ": " : "",
-		ww_text_fit(t, l->detail, room(t, indent + 14 + (unsigned)(strlen(who) + strlen(what)))));
+		ww_text_dur(t, l->dur_ns), *w.detail ? ": " : "",
+		ww_text_fit(t, w.detail, room(t, indent + 14 + (unsigned)(strlen(who) + strlen(what)))));
 }
 
 static void put_chain(struct ww_text *t, const struct ww_link *wait, unsigned indent, unsigned depth);
 
 /* The detail without the file's name when the call has just named it. */
-static const char *rest_of_detail(struct ww_text *t, const struct ww_link *l)
+static const char *rest_of_detail(struct ww_text *t, const struct ww_link *l, const struct ww_link_words *w)
 {
-	const char *file = l->row != WW_NONE ? ww_name_file(t->f, t->f->state.file[l->row]) : "", *d = l->detail;
+	const char *file = l->row != WW_NONE ? ww_name_file(t->f, t->f->state.file[l->row]) : "", *d = w->detail;
 
-	if (*file && l->call && strstr(l->call, file) && !strncmp(d, file, strlen(file))) {
+	if (*file && w->call && strstr(w->call, file) && !strncmp(d, file, strlen(file))) {
 		d += strlen(file);
 		d += strspn(d, ", ");
 	}
-	if (l->call && strstr(l->call, d)) /* nanosleep: "sleep" */
+	if (w->call && strstr(w->call, d)) /* nanosleep: "sleep" */
 		d = "";
 	return ww_text_fit(t, d, SIZE_MAX / 2);
 }
 
 static void put_wait(struct ww_text *t, const struct ww_link *l, unsigned indent, unsigned depth)
 {
+	struct ww_link_words w;
+	ww_link_words(&t->mem, t->f, l, &w);
 	const char *who = depth ? ww_text_fit(t, ww_name_thread_at(&t->mem, t->f, l->thread, ww_link_named_at(l)), 30) : "";
-	const char *sc = l->call ? ww_text_fit(t, l->call, 50) : NULL;
+	const char *sc = w.call ? ww_text_fit(t, w.call, 50) : NULL;
 	const char *cause = l->cause == WW_CA_NONE ? "unknown" : ww_cause_name(l->cause);
 	const char *in = sc ? ww_arena_printf(&t->mem, "SYSCALL %s", sc)
 			    : l->cause == WW_CA_FAULT || (l->row != WW_NONE && t->f->state.fault[l->row] != WW_NONE)
@@ -129,7 +137,7 @@ static void put_wait(struct ww_text *t, const struct ww_link *l, unsigned indent
 	const char *head = ww_arena_printf(&t->mem, "--> %s%sBlocked in %s", who, *who ? " " : "", in);
 	const char *times = ww_arena_printf(&t->mem, " %s [%s .. %s s] ", ww_text_dur(t, l->dur_ns),
 					    ww_text_at(t, l->start_ts_ns), ww_text_at(t, l->start_ts_ns + l->dur_ns));
-	const char *detail = rest_of_detail(t, l);
+	const char *detail = rest_of_detail(t, l, &w);
 	const char *sure = l->certainty != WW_SURE ? " (uncertain: events lost)" : "";
 	unsigned used = indent + (unsigned)(strlen(head) + strlen(times) + strlen(cause) + strlen(sure)) + 2;
 
@@ -144,7 +152,7 @@ static void put_wait(struct ww_text *t, const struct ww_link *l, unsigned indent
 		fprintf(t->out, "%s\n", ww_text_fit(t, detail, room(t, indent + 8)));
 	}
 	put_chain(t, l, indent + 4, depth + 1);
-	struct ww_woken by = l->woken_by;
+	struct ww_woken by = w.woken_by;
 	if (by.thread == l->thread && by.kind != WW_WK_THREAD)
 		by.thread = WW_NONE; /* its own request, its own timer: no news */
 	const char *woken = ww_text_woken(t, &by);
@@ -158,11 +166,13 @@ static void put_wait(struct ww_text *t, const struct ww_link *l, unsigned indent
 }
 
 /* A chain of one link which only repeats how the wait ended: the line "Woken up" says it. */
-static bool is_plain(const struct ww_link *wait)
+static bool is_plain(const struct ww_facts *f, const struct ww_link *wait)
 {
+	const uint32_t w = f->state.wakeup[wait->row];
+
 	if (wait->nchain != 1 || wait->chain[0].thread != WW_NONE)
 		return false;
-	return wait->woken_by.kind == WW_WK_TIMER || wait->chain[0].state == WW_ST_UNKNOWN;
+	return (w < f->wakeup.n && f->wakeup.kind[w] == WW_WK_TIMER) || wait->chain[0].state == WW_ST_UNKNOWN;
 }
 
 /* Links that are printed as one line, or as one wait with its lines. */
@@ -214,12 +224,20 @@ struct step_kind {
 
 #define STEP_KINDS 24 /* steps of more are summed up as they are */
 
-static bool same_steps(const struct ww_link *a, const struct ww_link *b)
+/* "" for what is in none. */
+static const char *call_of(const struct ww_facts *f, const struct ww_link *l)
+{
+	const char *name = l->row != WW_NONE && !l->again ? ww_name_syscall_only(f, f->state.syscall[l->row]) : NULL;
+
+	return name ? name : "";
+}
+
+static bool same_steps(const struct ww_facts *f, const struct ww_link *a, const struct ww_link *b)
 {
 	if (a->thread != b->thread || runs(a) != runs(b))
 		return false;
 	return runs(a) || (a->state == b->state && a->cause == b->cause &&
-			   (a->state != WW_ST_BLOCKED || !strcmp(a->syscall ? a->syscall : "", b->syscall ? b->syscall : "")));
+			   (a->state != WW_ST_BLOCKED || !strcmp(call_of(f, a), call_of(f, b))));
 }
 
 static int most_steps_first(const void *a, const void *b)
@@ -229,8 +247,8 @@ static int most_steps_first(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
 }
 
-static uint32_t kinds_of(const struct ww_link *chain, const struct step *steps, uint32_t n, int64_t least,
-			 struct step_kind *kinds)
+static uint32_t kinds_of(const struct ww_facts *f, const struct ww_link *chain, const struct step *steps, uint32_t n,
+			 int64_t least, struct step_kind *kinds)
 {
 	uint32_t nkinds = 0;
 
@@ -239,7 +257,7 @@ static uint32_t kinds_of(const struct ww_link *chain, const struct step *steps, 
 		uint32_t k = 0;
 		if (steps[i].ns >= least)
 			continue;
-		while (k < nkinds && !same_steps(kinds[k].example, l))
+		while (k < nkinds && !same_steps(f, kinds[k].example, l))
 			k++;
 		if (k == STEP_KINDS)
 			continue;
@@ -263,11 +281,11 @@ static void put_step_kind(struct ww_text *t, const struct step_kind *k, unsigned
 	const struct ww_link *l = k->example;
 	enum ww_paint p = runs(l) ? WW_P_RUN : ww_paint_of(l->state);
 	const char *who = ww_text_fit(t, ww_name_thread_at(&t->mem, t->f, l->thread, ww_link_named_at(l)), 30);
-	bool calls = l->state == WW_ST_BLOCKED && l->syscall;
+	const char *call = l->state == WW_ST_BLOCKED ? call_of(t->f, l) : "";
 
 	put_indent(t, indent);
 	fprintf(t->out, "%s%s%s%s%s%s%s %s: %u times, longest %s\n", ww_paint_on(t, p), who, *who ? " " : "",
-		runs(l) ? "RUNNING" : ww_text_state(t, l->state, l->cause), calls ? " in " : "", calls ? l->syscall : "",
+		runs(l) ? "RUNNING" : ww_text_state(t, l->state, l->cause), *call ? " in " : "", call,
 		ww_paint_off(t, p), ww_text_dur(t, k->ns), k->n, ww_text_dur(t, k->longest->ns));
 }
 
@@ -296,7 +314,7 @@ static void put_shorter(struct ww_text *t, const struct ww_link *chain, const st
 			int64_t least, unsigned indent, unsigned depth)
 {
 	struct step_kind kinds[STEP_KINDS];
-	uint32_t nkinds = kinds_of(chain, steps, n, least, kinds), first = 0, count = 0;
+	uint32_t nkinds = kinds_of(t->f, chain, steps, n, least, kinds), first = 0, count = 0;
 	uint32_t most = t->o->steps ? t->o->steps : STEP_KINDS;
 	int64_t sum = 0;
 
@@ -323,7 +341,7 @@ static void put_chain(struct ww_text *t, const struct ww_link *wait, unsigned in
 	struct step *steps;
 	uint32_t nsteps = 0;
 
-	if (!wait->nchain || (is_plain(wait) && !t->o->verbose))
+	if (!wait->nchain || (is_plain(t->f, wait) && !t->o->verbose))
 		return;
 	if (t->o->depth && depth > t->o->depth) {
 		put_indent(t, indent);

@@ -13,6 +13,7 @@
 
 struct out {
 	struct ww_json j;
+	struct ww_arena mem; /* words of the link in hand */
 	const struct ww_facts *f;
 	int64_t offset_ns;
 };
@@ -40,16 +41,20 @@ static void put_chain(struct out *o, const struct ww_link *l, int level);
 /* What a wait and a link of a chain have in common. */
 static void put_link_body(struct out *o, const struct ww_link *l, int level)
 {
+	struct ww_link_words w;
+
+	ww_arena_reset(&o->mem);
+	ww_link_words(&o->mem, o->f, l, &w);
 	ww_json_str(&o->j, "cause", l->cause == WW_CA_NONE ? NULL : ww_cause_name(l->cause));
-	ww_json_str(&o->j, "detail", l->detail);
+	ww_json_str(&o->j, "detail", w.detail);
 	ww_json_i64(&o->j, "start_ns", l->start_ts_ns + o->offset_ns);
 	ww_json_i64(&o->j, "dur_ns", l->dur_ns);
-	ww_json_str(&o->j, "syscall", l->syscall);
-	ww_json_str(&o->j, "call", l->call);
+	ww_json_str(&o->j, "syscall", w.syscall);
+	ww_json_str(&o->j, "call", w.call);
 	if (l->certainty != WW_SURE)
 		ww_json_bool(&o->j, "uncertain", true);
 	if (l->state == WW_ST_BLOCKED && l->thread != WW_NONE)
-		put_woken(o, &l->woken_by);
+		put_woken(o, &w.woken_by);
 	else
 		ww_json_null(&o->j, "woken_by");
 	if (l->cut || level >= MAX_CHAIN_LEVELS)
@@ -169,6 +174,7 @@ static void put_head(struct out *o, FILE *file, const struct ww_report *r, const
 	const struct ww_facts *f = r->facts;
 
 	o->f = f;
+	ww_arena_init(&o->mem);
 	o->offset_ns = f->host.epoch_known ? f->host.clock_offset_ns : 0;
 	ww_json_init(&o->j, file, true);
 	ww_json_obj(&o->j, NULL);
@@ -184,6 +190,7 @@ static int put_tail(struct out *o, const struct ww_report *r)
 {
 	ww_json_loss(&o->j, &r->facts->loss);
 	ww_json_end(&o->j);
+	ww_arena_release(&o->mem);
 	return ww_json_finish(&o->j);
 }
 

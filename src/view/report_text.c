@@ -204,7 +204,7 @@ static int longest_first(const void *a, const void *b)
 /* Waits of one kind: in the same call, for the same. */
 struct wait_kind {
 	const struct ww_link *longest;
-	const char *detail;
+	const char *detail, *call;
 	uint32_t n;
 	int64_t ns;
 };
@@ -227,15 +227,16 @@ static uint32_t kinds_make(struct ww_text *t, const struct ww_link *const *list,
 	for (uint32_t i = 0; i < n; i++) {
 		const struct ww_link *l = list[i];
 		const char *detail = ww_name_state(&t->mem, t->f, l->row, false);
+		const char *call = ww_name_syscall_only(t->f, t->f->state.syscall[l->row]);
 		uint32_t k = 0;
 		while (k < nkinds && (kinds[k].longest->cause != l->cause ||
-				      strcmp(kinds[k].longest->syscall ? kinds[k].longest->syscall : "", l->syscall ? l->syscall : "") ||
+				      strcmp(kinds[k].call, call ? call : "") ||
 				      !ww_breakdown_alike(&t->mem, kinds[k].detail, detail)))
 			k++;
 		if (k == KINDS_MAX)
 			break;
 		if (k == nkinds)
-			kinds[nkinds++] = (struct wait_kind){.longest = l, .detail = detail};
+			kinds[nkinds++] = (struct wait_kind){.longest = l, .detail = detail, .call = call ? call : ""};
 		kinds[k].n++;
 		kinds[k].ns += l->dur_ns;
 	}

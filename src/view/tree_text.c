@@ -6,10 +6,12 @@
 
 static bool same_kind(struct ww_text *t, const struct ww_link *a, const struct ww_link *b)
 {
-	const char *sa = a->call ? a->call : "", *sb = b->call ? b->call : "";
+	struct ww_link_words x, y;
 
-	return a->cause == b->cause && !strcmp(sa, sb) && a->woken_by.kind == b->woken_by.kind &&
-	       a->woken_by.thread == b->woken_by.thread &&
+	ww_link_words(&t->mem, t->f, a, &x);
+	ww_link_words(&t->mem, t->f, b, &y);
+	return a->cause == b->cause && !strcmp(x.call ? x.call : "", y.call ? y.call : "") &&
+	       x.woken_by.kind == y.woken_by.kind && x.woken_by.thread == y.woken_by.thread &&
 	       !strcmp(ww_name_state(&t->mem, t->f, a->row, false), ww_name_state(&t->mem, t->f, b->row, false));
 }
 
@@ -22,14 +24,16 @@ static void put_group(struct ww_text *t, const struct ww_link *w, uint32_t n)
 		longest = WW_MAX(longest, w[i].dur_ns);
 	}
 	const char *detail = ww_name_state(&t->mem, t->f, w->row, false);
+	struct ww_link_words words;
+	ww_link_words(&t->mem, t->f, w, &words);
 	fprintf(t->out, "%s--> %u waits%s in %s%s, together %s, longest %s [%s .. %s s] %s%s%s\n",
 		ww_paint_on(t, WW_P_WAIT), n, ww_paint_off(t, WW_P_WAIT),
-		w->call ? "SYSCALL " : "", w->call ? ww_text_fit(t, w->call, 40) : "KERNEL", ww_text_dur(t, sum),
+		words.call ? "SYSCALL " : "", words.call ? ww_text_fit(t, words.call, 40) : "KERNEL", ww_text_dur(t, sum),
 		ww_text_dur(t, longest), ww_text_at(t, w->start_ts_ns),
 		ww_text_at(t, w[n - 1].start_ts_ns + w[n - 1].dur_ns), ww_cause_name(w->cause), *detail ? ": " : "",
 		ww_text_fit(t, detail, 60));
-	const char *woken = ww_text_woken(t, &w->woken_by);
-	if (w->woken_by.kind == WW_WK_THREAD && *woken)
+	const char *woken = ww_text_woken(t, &words.woken_by);
+	if (words.woken_by.kind == WW_WK_THREAD && *woken)
 		fprintf(t->out, "--- Woken up %s, and so on\n", ww_text_fit(t, woken, t->o->width - 24));
 }
 

@@ -124,6 +124,7 @@ static bool same_as_chains(struct play *p, uint32_t t)
 		ww_chain_expand(&p->mem, f, &opts, i, 0, END, &l);
 		put_leaves(want, &l, t);
 	}
+	ww_chain_free(&opts);
 	for (int64_t i = 0; i < END; i++)
 		if (want[i].thread != got[i].thread || want[i].state != got[i].state) {
 			printf("# thread %u at %d: chains say %u state %#x, the path %u state %#x\n", t, (int)i, want[i].thread,

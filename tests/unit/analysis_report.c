@@ -32,6 +32,14 @@ static bool covers(const struct ww_link *l)
 	return !l->nchain || at == l->start_ts_ns + l->dur_ns;
 }
 
+static const char *link_detail(struct ww_arena *mem, const struct ww_facts *f, const struct ww_link *l)
+{
+	struct ww_link_words w;
+
+	ww_link_words(mem, f, l, &w);
+	return w.detail;
+}
+
 static const struct ww_query whole = {.tid = -1, .pid = -1, .from_ts_ns = INT64_MIN, .to_ts_ns = INT64_MAX};
 static const struct ww_report_opts full = {.waits = true, .family_waits = true};
 
@@ -92,7 +100,8 @@ static void report_of_reader(void)
 	is_i64(dw->nchain, 2, "the disk wait: before the request, the request");
 	is_i64(dw->chain[0].state, WW_ST_UNKNOWN, "before it was queued nothing is known");
 	is_i64(dw->chain[1].start_ts_ns, 72, "the request begins when it was queued");
-	ok(strstr(dw->chain[1].detail, "vda write") != NULL, "and is named: %s", dw->chain[1].detail);
+	const char *detail = link_detail(&mem, &s.f, &dw->chain[1]);
+	ok(strstr(detail, "vda write") != NULL, "and is named: %s", detail);
 
 	int64_t blame = 0;
 	for (uint32_t i = 0; i < r.main.nblame; i++)
@@ -276,7 +285,7 @@ static void one_answer_about_whom(void)
 			       "a running-user 64..70", "the path lays them to the same");
 	q.tid = p.f.thread.tid[b];
 	is_i64(ww_report_make(&p.mem, &p.f, &q, &full, &r, NULL), 0, "a report of who waited for it");
-	is_str(r.main.waits[0].chain[1].detail, "by y (103)", "so does the tree");
+	is_str(link_detail(&p.mem, &p.f, &r.main.waits[0].chain[1]), "by y (103)", "so does the tree");
 	bool blamed = false;
 	for (uint32_t i = 0; i < r.main.nblame; i++)
 		blamed |= r.main.blame[i].ns == 44 && !strcmp(r.main.blame[i].detail, "by y");
@@ -336,7 +345,7 @@ static void a_key_ends_a_sleep(bool key)
 	is_i64(ww_report_make(&p.mem, &p.f, &q, &full, &r, NULL), 0, "a report");
 	const struct ww_link *w = &r.main.waits[0];
 	ok(covers(w), "the chain covers the wait");
-	is_str(w->detail, key ? "interrupted by SIGINT, from the terminal" : "interrupted by SIGINT, sent by typist (102)",
+	is_str(link_detail(&p.mem, &p.f, w), key ? "interrupted by SIGINT, from the terminal" : "interrupted by SIGINT, sent by typist (102)",
 	       "the signal, and who sent it");
 	if (key)
 		ok(w->nchain == 1 && w->chain[0].thread == WW_NONE, "nobody's doing before the key explains it");
@@ -374,15 +383,15 @@ static void names_of_their_time(void)
 	play_end(&p);
 	q.tid = p.f.thread.tid[a];
 	is_i64(ww_report_make(&p.mem, &p.f, &q, &full, &r, NULL), 0, "a report");
-	is_str(r.main.waits[0].detail, "released by sh (101)", "by the name that it had at the end of the first wait");
-	is_str(r.main.waits[1].detail, "released by perl (101)", "and of the second");
+	is_str(link_detail(&p.mem, &p.f, &r.main.waits[0]), "released by sh (101)", "by the name that it had at the end of the first wait");
+	is_str(link_detail(&p.mem, &p.f, &r.main.waits[1]), "released by perl (101)", "and of the second");
 	bool sh = false, perl = false, ld = false;
 	for (uint32_t i = 0; i < r.main.nrows; i++) {
 		sh |= r.main.rows[i].ns == 20 && strstr(r.main.rows[i].detail, "sh (101)");
 		perl |= r.main.rows[i].ns == 20 && strstr(r.main.rows[i].detail, "perl (101)");
 	}
 	ok(sh && perl, "rows of their own");
-	is_str(r.main.waits[0].chain[1].detail, "by ld (102)", "who had the CPU too");
+	is_str(link_detail(&p.mem, &p.f, &r.main.waits[0].chain[1]), "by ld (102)", "who had the CPU too");
 	sh = perl = false;
 	for (uint32_t i = 0; i < r.main.nblame; i++) {
 		const struct ww_blame_row *l = &r.main.blame[i];
@@ -445,7 +454,7 @@ static void a_join_is_no_lock(void)
 	play_end(&p);
 	q.tid = p.f.thread.tid[a];
 	is_i64(ww_report_make(&p.mem, &p.f, &q, &full, &r, NULL), 0, "a report");
-	is_str(r.main.waits[0].detail, "the end of thread b (101)", "a join waits for a thread's end");
+	is_str(link_detail(&p.mem, &p.f, &r.main.waits[0]), "the end of thread b (101)", "a join waits for a thread's end");
 	ok(strstr(r.findings[0].text, "went to 1 wait for the end of thread b (101)") != NULL, "says the finding: %s", r.findings[0].text);
 	play_release(&p);
 }
