@@ -126,8 +126,10 @@ static bool save_rest(struct save *s, const struct ww_facts_key *key, const stru
 			      .blocks = s->nblocks};
 	const size_t places = s->ncolumns * sizeof(*s->places), blocks = s->nblocks * sizeof(*s->blocks);
 	struct meta_io io = {0};
+	/* ww_file_meta reads and writes with the same lines: here it puts back what it took, which others read meanwhile. */
+	struct ww_facts same = *s->f;
 
-	ww_file_meta(&io, (struct ww_facts *)(uintptr_t)s->f, (struct ww_facts_notes *)(uintptr_t)notes);
+	ww_file_meta(&io, &same, (struct ww_facts_notes *)(uintptr_t)notes);
 	h.meta_offset = s->end;
 	h.meta_bytes = io.out.n;
 	h.meta_sum = ww_checksum(io.out.v, io.out.n);
