@@ -4,12 +4,14 @@
 
 #define WRITES 60
 
-/* Only so much may be dirty on this device; the limits of all others stay. */
-static bool limit(void)
+/* Only so much may be dirty on this device; the limits of all others stay. It keeps them when it is used again. */
+static bool limit(bool on)
 {
-	static const char *const set[][2] = {{"strict_limit", "1"}, {"max_bytes", "4194304"}};
+	static const char *const sets[2][2][2] = {{{"strict_limit", "0"}, {"max_ratio", "100"}},
+						  {{"strict_limit", "1"}, {"max_bytes", "4194304"}}};
+	const char *const(*set)[2] = sets[on];
 
-	for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++) {
+	for (size_t i = 0; i < 2; i++) {
 		char path[100];
 
 		snprintf(path, sizeof(path), "/sys/class/bdi/7:%d/%s", loop_nr, set[i][0]);
@@ -41,6 +43,7 @@ static void writer(void)
 			T_wait(&s, "disk", "", -1, "pwrite64", "/file");
 	}
 	close(fd);
+	limit(false);
 	remove_fs();
 }
 
@@ -50,7 +53,7 @@ int main(int argc, char **argv)
 
 	T_begin(argc, argv, "dirty", 0);
 	make_fs(LO_FLAGS_DIRECT_IO);
-	if (!limit()) {
+	if (!limit(true)) {
 		remove_fs();
 		T_skip("this kernel has no limits of one device");
 	}
