@@ -73,7 +73,7 @@ static int check_events(struct check *c, struct ww_trace *t, struct ww_err *err)
 
 	while ((rc = ww_trace_next(t, &ev, err)) == 1) {
 		if (ev.cls == WW_CLS_GAP) {
-			c->gaps++;
+			c->gaps += !ww_gap_is_begin(&ev);
 			continue;
 		}
 		check_order(c, t, &ev);

@@ -134,7 +134,7 @@ static int print_events(struct run *r, struct ww_err *err)
 	int rc;
 
 	while ((rc = ww_trace_next(r->t, &ev, err)) == 1) {
-		if (ev.ts_ns < r->from_ts_ns || (ev.cls == WW_CLS_GAP ? o->name != NULL : !on[ev.cls]))
+		if (ev.ts_ns < r->from_ts_ns || ww_gap_is_begin(&ev) || (ev.cls == WW_CLS_GAP ? o->name != NULL : !on[ev.cls]))
 			continue;
 		/* Streams whose stamps go back make "after --to" no reason to stop. */
 		if (ev.ts_ns >= r->to_ts_ns)

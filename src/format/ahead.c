@@ -136,7 +136,7 @@ static void fill(struct ww_trace *t, struct batch *b)
 
 	ww_arena_reset(&b->mem);
 	a->mem = &b->mem;
-	for (b->n = 0; b->n < BATCH_EVENTS && a->nvalues - used >= WW_MAX(t->max_want, 2u); b->n++) {
+	for (b->n = 0; b->n < BATCH_EVENTS && a->nvalues - used >= WW_MAX(t->max_want, WW_GAP_VALUES); b->n++) {
 		struct ww_event *ev = &b->ev[b->n];
 
 		if ((rc = t->fmt->next(t, ev, &b->err)) <= 0)

@@ -39,8 +39,10 @@ struct ww_value {
 };
 
 /* Class index of a loss record: between the last event of the stream and ts_ns, `lost` events are
- * missing; v[0] = lost (UINT), v[1] = begin of the gap, ns (INT). It comes in time order. */
+ * missing; v[0] = lost (UINT), v[1] = begin of the gap, ns (INT). It comes in time order.
+ * See ww_gap_is_begin. */
 #define WW_CLS_GAP (UINT32_MAX - 1)
+#define WW_GAP_VALUES 3u
 
 struct ww_event {
 	int64_t ts_ns;   /* in the trace's clock (ww_clock), without its offset to the epoch */
@@ -53,6 +55,13 @@ struct ww_event {
 	uint32_t file;   /* index into ww_trace_stats.files, for messages and --offsets */
 	const void *priv; /* the reader's, for ww_trace_visit */
 };
+
+/* The gap lies before the first event of its stream, whose ring was overwritten or whose earlier packets are in
+ * another trace (v[2] = 1): what its CPU did till then is not known, but nothing is missing from the trace. */
+static inline bool ww_gap_is_begin(const struct ww_event *ev)
+{
+	return ev->cls == WW_CLS_GAP && ev->nval > 2 && ev->v[2].u;
+}
 
 struct ww_clock {
 	const char *name; /* "monotonic", "perf", "local", ... ; "" unknown */

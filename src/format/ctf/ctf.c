@@ -300,6 +300,10 @@ static int start(struct ctf_reader *r)
 		set_key(r, i);
 	}
 	r->tree[0] = play(r, 1);
+	/* What a stream lacks at its begin, it lacks since the trace began. */
+	for (uint32_t i = 0; i < r->streams.n; i++)
+		if (r->streams.v[i]->cls == WW_CLS_GAP)
+			r->streams.v[i]->gap[1].i = WW_MIN(r->streams.v[i]->gap[1].i, r->keys[r->tree[0]]);
 	return 0;
 }
 
@@ -347,7 +351,7 @@ static int ctf_next(struct ww_trace *t, struct ww_event *ret, struct ww_err *err
 					 .offset = s->pk->off + s->event_pos / 8, .file = s->pk->file, .priv = s};
 		if (WW_UNLIKELY(s->cls == WW_CLS_GAP)) {
 			ret->v = s->gap;
-			ret->nval = 2;
+			ret->nval = WW_GAP_VALUES;
 			t->stats.lost_events += s->gap[0].u;
 			return 1;
 		}

@@ -89,9 +89,9 @@ struct ctf_stream {
 	int64_t ts_ns, last_ts_ns;
 	struct ww_arena text;  /* of the event at hand: strings converted to UTF-8 */
 	uint32_t cls;          /* of the event at hand, WW_CLS_GAP, or WW_NONE: the end */
-	struct ww_value gap[2];
+	struct ww_value gap[WW_GAP_VALUES];
 	uint64_t tail_lost;    /* to be told after the packet's last event */
-	bool seen_event, gap_due;
+	bool seen_event, gap_due, gap_is_begin;
 	bool advance;          /* the event at hand was delivered */
 };
 

@@ -82,6 +82,8 @@ static bool load_packet(struct ctf_stream *s)
 	s->tail_lost = lost_in(prev, pk);
 	if (prev && prev->has_seq && pk->has_seq && pk->seq != prev->seq + 1)
 		s->gap_due = true; /* whole packets are missing */
+	if (!prev && pk->has_seq && pk->seq)
+		s->gap_due = s->gap_is_begin = true;
 	if (prev && s->tail_lost && (!prev->has_end || !pk->has_begin || pk->begin > prev->end))
 		s->gap_due = true;
 	return true;
@@ -100,8 +102,9 @@ static void deliver_gap(struct ctf_stream *s, int64_t ts_ns, uint64_t lost)
 	s->cls = WW_CLS_GAP;
 	s->gap[0] = (struct ww_value){.u = lost, .len = 64, .kind = WW_V_UINT};
 	s->gap[1] = (struct ww_value){.i = begin, .len = 64, .kind = WW_V_INT};
+	s->gap[2] = (struct ww_value){.u = s->gap_is_begin, .len = 64, .kind = WW_V_UINT};
 	s->event_pos = 0;
-	s->gap_due = false;
+	s->gap_due = s->gap_is_begin = false;
 }
 
 /* The packet at hand is read to its end: what was lost after it? */
@@ -257,7 +260,7 @@ void ctf_stream_rewind(struct ctf_stream *s)
 	s->clock = s->tail_lost = 0;
 	s->ts_ns = s->last_ts_ns = 0;
 	s->cls = WW_NONE;
-	s->seen_event = s->gap_due = s->advance = false;
+	s->seen_event = s->gap_due = s->gap_is_begin = s->advance = false;
 }
 
 bool ctf_stream_decode(struct ctf_stream *s)
