@@ -5,6 +5,7 @@
 #include "cmd/commands.h"
 #include "cmd/event_print.h"
 #include "cmd/load.h"
+#include "cmd/when.h"
 
 struct options {
 	struct ww_opts common;

@@ -5,6 +5,7 @@
 #include "cmd/commands.h"
 #include "cmd/load.h"
 #include "cmd/report_run.h"
+#include "cmd/when.h"
 
 #define TEXT_STEPS 40 /* lines of the text's second part */
 
