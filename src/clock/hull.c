@@ -199,3 +199,32 @@ int64_t ww_hull_bound(const struct ww_hull *h, const struct ww_fit *f, int64_t f
 	}
 	return (int64_t)clamp(worst + 1, INT64_MAX / 4);
 }
+
+static int64_t mul_e15(int64_t a, int64_t b)
+{
+	__int128 v = (__int128)a * b;
+
+	return (int64_t)((v < 0 ? v - WW_DRIFT_ONE / 2 : v + WW_DRIFT_ONE / 2) / WW_DRIFT_ONE);
+}
+
+struct ww_fit ww_fit_inverse(const struct ww_fit *f)
+{
+	struct ww_fit r = *f;
+	const __int128 one = (__int128)WW_DRIFT_ONE + f->drift_e15;
+
+	if (one <= 0) /* not a clock */
+		return (struct ww_fit){0};
+	r.drift_e15 = (int64_t)(-(__int128)f->drift_e15 * WW_DRIFT_ONE / one);
+	r.offset_ns = (int64_t)(-(__int128)f->offset_ns * WW_DRIFT_ONE / one);
+	return r;
+}
+
+struct ww_fit ww_fit_compose(const struct ww_fit *first, const struct ww_fit *second)
+{
+	struct ww_fit r = *first;
+
+	r.drift_e15 = first->drift_e15 + second->drift_e15 + mul_e15(first->drift_e15, second->drift_e15);
+	r.offset_ns = first->offset_ns + second->offset_ns + mul_e15(first->offset_ns, second->drift_e15);
+	r.known = first->known && second->known;
+	return r;
+}

@@ -61,6 +61,10 @@ struct ww_fit ww_hull_fit(const struct ww_hull *h);
 /* The largest possible error of the fit for t_a in [from, to], ns, if both clocks are steady; -1 unknown. */
 int64_t ww_hull_bound(const struct ww_hull *h, const struct ww_fit *f, int64_t from, int64_t to);
 int64_t ww_fit_apply(const struct ww_fit *f, int64_t t_a);
+/* t_a from t_b; of what cannot be a clock: unknown. */
+struct ww_fit ww_fit_inverse(const struct ww_fit *f);
+/* first, then second. */
+struct ww_fit ww_fit_compose(const struct ww_fit *first, const struct ww_fit *second);
 void ww_hull_release(struct ww_hull *h);
 
 #endif

@@ -151,6 +151,17 @@ static int64_t bound_of(const struct ww_message *m, size_t n, int64_t from, int6
 	return (int64_t)WW_MIN(worst, (wide)INT64_MAX / 4);
 }
 
+struct ww_fit ww_bent_chord(const ww_points *line)
+{
+	const struct ww_point l = line->v[0], r = line->v[line->n - 1];
+	__int128 dx = (__int128)r.x - l.x;
+	struct ww_fit f = {.known = true};
+
+	f.drift_e15 = (int64_t)(((__int128)r.y - l.y - dx) * WW_DRIFT_ONE / dx);
+	f.offset_ns = l.y - l.x - (int64_t)((__int128)l.x * f.drift_e15 / WW_DRIFT_ONE);
+	return f;
+}
+
 bool ww_pieces_find(const struct ww_message *messages, size_t n, int64_t from, int64_t to, ww_points *ret_line,
 		    int64_t *ret_bound_ns)
 {

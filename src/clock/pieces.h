@@ -34,6 +34,9 @@ void ww_bent_invert(const ww_points *line, ww_points *ret);
 /* first, then second. */
 void ww_bent_compose(const ww_points *first, const ww_points *second, ww_points *ret);
 
+/* The straight line from its one end to the other. */
+struct ww_fit ww_bent_chord(const ww_points *line);
+
 /* in     messages by rising x; [from, to] is where the line is wanted
  * out    false: no clock that anybody would slew like that (a piece differs from the other clock's speed by more than
  *        a percent, or there are very many): it was set, or messages were matched wrongly */
