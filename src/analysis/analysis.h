@@ -23,17 +23,20 @@ struct ww_query {
 };
 
 enum ww_cell_type {
-	WW_T_INT,   /* an id or number */
+	WW_T_INT,   /* a number */
+	WW_T_ID,    /* an id, or 1 for yes and 0 for no; -1: not known */
 	WW_T_COUNT,
 	WW_T_DUR,   /* ns */
-	WW_T_TIME,  /* ns in the trace's clock; views add the offset to the epoch; WW_NO_TIME: none */
+	WW_T_TIME,  /* ns in the trace's clock; views add the offset to the epoch; WW_NO_VALUE: none */
 	WW_T_BYTES,
 	WW_T_PERCENT, /* a double, 0..100 and more */
 	WW_T_STR,
 	WW_T_TEXT,  /* a string that is shown whole */
 };
 
-#define WW_NO_TIME INT64_MIN
+/* In a cell of any kind but words and percent: the trace does not tell, or it would be the mean of nothing. null in JSON
+ * and SQL, "?" as text (of a time: nothing). Sorts last. */
+#define WW_NO_VALUE INT64_MIN
 
 struct ww_column {
 	const char *name;    /* JSON key and SQL column: "blocked_ns" */

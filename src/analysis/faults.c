@@ -25,8 +25,8 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[OFFSET] = {"offset_bytes", "offset", WW_T_INT, "in the file"},
 	[ADDRESS] = {"address", "address", WW_T_INT, ""},
 	[DUR] = {"dur_ns", "took", WW_T_DUR, "-1: its end is not in the trace"},
-	[MAJOR] = {"major", "major", WW_T_INT, "1: had to be read from the disk; 0 not; -1 not known"},
-	[READ] = {"read_bytes", "read", WW_T_BYTES, "by requests to the disk that it made: its page and what was read ahead"},
+	[MAJOR] = {"major", "major", WW_T_ID, "1: had to be read from the disk; 0 not; -1 not known"},
+	[READ] = {"read_bytes", "read", WW_T_BYTES, "by requests to the disk that it made: its page and what was read ahead; null: not known"},
 	AHEAD_COLUMNS(AHEAD),
 	[WRITE] = {"write", "write", WW_T_INT, "1: for writing"},
 };
@@ -71,6 +71,12 @@ static void put_ahead(const struct ww_facts *f, const struct ww_ahead *a, union 
 	c[2].i = f->knows.faults ? a->asked_bytes : -1;
 }
 
+/* Which requests are a fault's is told by when it ended. */
+static bool knows_read(const struct ww_facts *f)
+{
+	return f->knows.faults && f->knows.block;
+}
+
 /* Of each fault what the requests read that its thread queued within it. */
 static int64_t *read_bytes(struct ww_arena *mem, const struct ww_facts *f)
 {
@@ -111,7 +117,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 		c[ADDRESS].i = (int64_t)f->fault.address[i];
 		c[DUR].i = f->fault.dur_ns[i];
 		c[MAJOR].i = f->fault.major[i] > 1 ? -1 : f->fault.major[i];
-		c[READ].i = read[i];
+		c[READ].i = knows_read(f) ? read[i] : WW_NO_VALUE;
 		put_ahead(f, &ahead[i], &c[AHEAD]);
 		c[WRITE].i = f->fault.write[i];
 	}
@@ -126,10 +132,10 @@ enum { F_NAME, F_FAULTS, F_MAJOR, F_READ, F_AHEAD, F_HIT, F_ASKED, F_TOTAL, F_AV
 static const struct ww_column file_columns[F_NCOLUMNS] = {
 	[F_NAME] = {"file", "file", WW_T_STR, "empty: anonymous memory, or not known"},
 	[F_FAULTS] = {"count", "faults", WW_T_COUNT, "that began in the range"},
-	[F_MAJOR] = {"major", "major", WW_T_COUNT, "of these, read from the disk"},
-	[F_READ] = {"read_bytes", "read", WW_T_BYTES, "by their requests to the disk: their pages and what was read ahead"},
+	[F_MAJOR] = {"major", "major", WW_T_COUNT, "of these, read from the disk; null: of none of them it is known"},
+	[F_READ] = {"read_bytes", "read", WW_T_BYTES, "by their requests to the disk: their pages and what was read ahead; null: not known"},
 	AHEAD_COLUMNS(F_AHEAD),
-	[F_TOTAL] = {"total_ns", "together", WW_T_DUR, "of those whose end is in the trace"},
+	[F_TOTAL] = {"total_ns", "together", WW_T_DUR, "of those whose end is in the trace; null: of none"},
 	[F_AVG] = {"avg_ns", "mean", WW_T_DUR, ""},
 	[F_P99] = {"p99_ns", "99 %", WW_T_DUR, ""},
 	[F_MAX] = {"max_ns", "longest", WW_T_DUR, ""},
@@ -142,7 +148,7 @@ static const struct ww_column file_columns[F_NCOLUMNS] = {
 #define NEAR_BYTES (2 << 20) /* a step forward that read-ahead or fault-around makes */
 
 struct sum {
-	uint32_t file, count, major, ended, near, same;
+	uint32_t file, count, major, judged, ended, near, same; /* judged: it is known whether major */
 	int64_t ns, max, last_step, read;
 	struct ww_ahead ahead;
 	uint64_t last_offset, end;
@@ -197,6 +203,7 @@ static void add_fault(const struct ww_facts *f, uint32_t i, struct ww_rows *rows
 
 	s->faults[s->count++] = i;
 	s->major += f->fault.major[i] == 1;
+	s->judged += f->fault.major[i] <= 1;
 	add_step(s, f->fault.offset[i]);
 	if (f->fault.dur_ns[i] < 0)
 		return;
@@ -220,13 +227,13 @@ static bool put_file(const struct ww_fill *x, const void *sum, uint32_t row, uni
 
 	c[F_NAME].s = file_name(x->f, s->file);
 	c[F_FAULTS].i = s->count;
-	c[F_MAJOR].i = s->major;
-	c[F_READ].i = s->read;
+	c[F_MAJOR].i = s->judged ? s->major : WW_NO_VALUE;
+	c[F_READ].i = knows_read(x->f) ? s->read : WW_NO_VALUE;
 	put_ahead(x->f, &s->ahead, &c[F_AHEAD]);
-	c[F_TOTAL].i = s->ns;
-	c[F_AVG].i = s->ended ? s->ns / s->ended : 0;
+	c[F_TOTAL].i = s->ended ? s->ns : WW_NO_VALUE;
+	c[F_AVG].i = s->ended ? s->ns / s->ended : WW_NO_VALUE;
 	c[F_P99].i = ww_samples_part(x->samples, row, 990);
-	c[F_MAX].i = s->max;
+	c[F_MAX].i = s->ended ? s->max : WW_NO_VALUE;
 	c[F_PATTERN].s = pattern_of(s);
 	c[F_CHART].s = chart_of(x->mem, x->f, s);
 	return true;

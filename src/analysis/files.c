@@ -14,18 +14,18 @@ extern const struct ww_analysis ww_analysis_files, ww_analysis_files_thread;
 enum { READ, READS, WRITTEN, WRITES, OTHER, TIME, BLOCKED, DISK, P50, P99, MAX, FAILED, NSUMS };
 
 #define SUM_COLUMNS(at)                                                                            \
-	[(at) + READ] = {"read_bytes", "read", WW_T_BYTES, "returned by read-like calls"},         \
+	[(at) + READ] = {"read_bytes", "read", WW_T_BYTES, "returned by read-like calls, as far as it was recorded; null: of none of them"},         \
 	[(at) + READS] = {"reads", "reads", WW_T_COUNT, ""},                                       \
-	[(at) + WRITTEN] = {"written_bytes", "written", WW_T_BYTES, "returned by write-like calls"}, \
+	[(at) + WRITTEN] = {"written_bytes", "written", WW_T_BYTES, "returned by write-like calls; null: the same"}, \
 	[(at) + WRITES] = {"writes", "writes", WW_T_COUNT, ""},                                    \
 	[(at) + OTHER] = {"other_calls", "other calls", WW_T_COUNT, "fsync, poll, fstat, ..."},    \
-	[(at) + TIME] = {"total_ns", "in calls", WW_T_DUR, "entry to exit, together"},             \
+	[(at) + TIME] = {"total_ns", "in calls", WW_T_DUR, "entry to exit, together, of those that have both; null: none has"},             \
 	[(at) + BLOCKED] = {"blocked_ns", "blocked", WW_T_DUR, "of that"},                         \
 	[(at) + DISK] = {"disk_ns", "for the disk", WW_T_DUR, "of that"},                          \
 	[(at) + P50] = {"p50_ns", "median", WW_T_DUR, "of a call"},                                \
 	[(at) + P99] = {"p99_ns", "99 %", WW_T_DUR, ""},                                           \
 	[(at) + MAX] = {"max_ns", "longest", WW_T_DUR, ""},                                        \
-	[(at) + FAILED] = {"failed", "failed", WW_T_COUNT, "calls that returned an error"}
+	[(at) + FAILED] = {"failed", "failed", WW_T_COUNT, "calls that returned an error; null: of none it is known"}
 
 enum { NAME, KIND, F_SUMS, USER = F_SUMS + NSUMS, F_NCOLUMNS };
 
@@ -40,13 +40,13 @@ enum { TID, PID, COMM, T_SUMS, T_NCOLUMNS = T_SUMS + NSUMS };
 
 static const struct ww_column thread_columns[T_NCOLUMNS] = {
 	[TID] = {"tid", "tid", WW_T_INT, "thread id"},
-	[PID] = {"pid", "process", WW_T_INT, "process id; -1 unknown"},
+	[PID] = {"pid", "process", WW_T_ID, "process id; -1 unknown"},
 	[COMM] = {"comm", "name", WW_T_STR, "last name of the thread"},
 	SUM_COLUMNS(T_SUMS),
 };
 
 struct sum {
-	uint32_t file, reads, writes, other, failed, thread;
+	uint32_t file, reads, writes, other, failed, thread, returned[3], done; /* of the kinds of calls; with both ends */
 	int64_t read, written, ns, blocked, disk, max;
 };
 
@@ -86,12 +86,15 @@ static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i
 static void add_call(const struct ww_facts *f, uint32_t i, bool by_thread, struct ww_rows *rows, struct ww_samples *samples)
 {
 	struct sum *s = ww_rows_get(rows, owner_of(f, i, by_thread));
-	int64_t ret = f->syscall.known[i] & WW_SK_RET ? f->syscall.ret[i] : 0, ns = f->syscall.dur_ns[i];
+	const enum direction dir = direction_of(ww_facts_str(f, f->syscall.name[i]));
+	const bool known = f->syscall.known[i] & WW_SK_RET;
+	int64_t ret = known ? f->syscall.ret[i] : 0, ns = f->syscall.dur_ns[i];
 
 	s->file = f->syscall.file[i];
 	s->thread = f->syscall.thread[i];
 	s->failed += ret < 0 && ret >= -4095;
-	switch (direction_of(ww_facts_str(f, f->syscall.name[i]))) {
+	s->returned[dir] += known;
+	switch (dir) {
 	case READ_CALL:
 		s->reads++;
 		s->read += WW_MAX(ret, 0);
@@ -105,6 +108,7 @@ static void add_call(const struct ww_facts *f, uint32_t i, bool by_thread, struc
 	}
 	if (ns < 0)
 		return;
+	s->done++;
 	s->ns += ns;
 	s->max = WW_MAX(s->max, ns);
 	ww_samples_push(samples, ww_rows_index(rows, s), ns);
@@ -134,18 +138,18 @@ static int longest_first(const void *a, const void *b)
 
 static void put_sums(const struct sum *s, const struct ww_samples *samples, uint32_t row, union ww_cell *c)
 {
-	c[READ].i = s->read;
+	c[READ].i = s->returned[READ_CALL] || !s->reads ? s->read : WW_NO_VALUE;
 	c[READS].i = s->reads;
-	c[WRITTEN].i = s->written;
+	c[WRITTEN].i = s->returned[WRITE_CALL] || !s->writes ? s->written : WW_NO_VALUE;
 	c[WRITES].i = s->writes;
 	c[OTHER].i = s->other;
-	c[TIME].i = s->ns;
+	c[TIME].i = s->done ? s->ns : WW_NO_VALUE;
 	c[BLOCKED].i = s->blocked;
 	c[DISK].i = s->disk;
 	c[P50].i = ww_samples_part(samples, row, 500);
 	c[P99].i = ww_samples_part(samples, row, 990);
-	c[MAX].i = s->max;
-	c[FAILED].i = s->failed;
+	c[MAX].i = s->done ? s->max : WW_NO_VALUE;
+	c[FAILED].i = s->returned[READ_CALL] || s->returned[WRITE_CALL] || s->returned[OTHER_CALL] ? s->failed : WW_NO_VALUE;
 }
 
 static bool put_thread(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)

@@ -15,7 +15,7 @@ enum { WHAT, OP, COUNT, BYTES, QUEUE, DEVICE, AVG, P50, P99, MAX, MAX_AT, OPEN, 
 	[OP] = {"op", "does", WW_T_STR, "read, write, flush, discard"},                                         \
 	[COUNT] = {"count", "requests", WW_T_COUNT, "in the range"},                                     \
 	[BYTES] = {"bytes", "bytes", WW_T_BYTES, ""},                                                           \
-	[QUEUE] = {"queue_ns", "queued", WW_T_DUR, "before they were issued, together"},                        \
+	[QUEUE] = {"queue_ns", "queued", WW_T_DUR, "before they were issued, together; null: all are partial"},                        \
 	[DEVICE] = {"device_ns", "in the device", WW_T_DUR, "issued to completed, together"},                   \
 	[AVG] = {"avg_ns", "mean", WW_T_DUR, "of queue and device time"},                                       \
 	[P50] = {"p50_ns", "median", WW_T_DUR, ""},                                                             \
@@ -106,13 +106,13 @@ static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww
 	c[OP].s = op_name(s->op);
 	c[COUNT].i = s->count;
 	c[BYTES].i = s->bytes;
-	c[QUEUE].i = s->queue;
-	c[DEVICE].i = s->device;
-	c[AVG].i = s->done ? (s->queue + s->device) / s->done : 0;
+	c[QUEUE].i = s->done ? s->queue : WW_NO_VALUE;
+	c[DEVICE].i = s->done ? s->device : WW_NO_VALUE;
+	c[AVG].i = s->done ? (s->queue + s->device) / s->done : WW_NO_VALUE;
 	c[P50].i = ww_samples_part(x->samples, row, 500);
 	c[P99].i = ww_samples_part(x->samples, row, 990);
-	c[MAX].i = s->max;
-	c[MAX_AT].i = s->done ? s->max_at : WW_NO_TIME;
+	c[MAX].i = s->done ? s->max : WW_NO_VALUE;
+	c[MAX_AT].i = s->done ? s->max_at : WW_NO_VALUE;
 	c[OPEN].i = s->open;
 	return true;
 }

@@ -22,7 +22,7 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[MAX] = {"max_ns", "longest", WW_T_DUR, ""},
 	[MAX_AT] = {"max_ts_ns", "at", WW_T_TIME, "when the longest one began"},
 	[RAISED] = {"raised", "raised", WW_T_COUNT, "softirqs: of these, whose being asked for is in the trace"},
-	[DELAY_AVG] = {"delay_avg_ns", "came after", WW_T_DUR, "of those raised, from then to entry, mean"},
+	[DELAY_AVG] = {"delay_avg_ns", "came after", WW_T_DUR, "of those raised, from then to entry, mean; null: none was"},
 	[DELAY_P99] = {"delay_p99_ns", "99 %", WW_T_DUR, ""},
 	[DELAY_MAX] = {"delay_max_ns", "longest", WW_T_DUR, ""},
 	[SUFFERER] = {"most_comm", "interrupted most", WW_T_STR, "the thread that it took most time from; not the idle one"},
@@ -108,9 +108,9 @@ static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww
 	c[MAX].i = s->max;
 	c[MAX_AT].i = s->max_at;
 	c[RAISED].i = s->raised;
-	c[DELAY_AVG].i = s->raised ? s->delay / s->raised : 0;
+	c[DELAY_AVG].i = s->raised ? s->delay / s->raised : WW_NO_VALUE;
 	c[DELAY_P99].i = ww_samples_part(&b->delays, row, 990);
-	c[DELAY_MAX].i = s->delay_max;
+	c[DELAY_MAX].i = s->raised ? s->delay_max : WW_NO_VALUE;
 	c[SUFFERER].s = b->most[row].ns ? ww_name_thread(x->mem, x->f, b->most[row].thread) : "";
 	c[SUFFERER_NS].i = b->most[row].ns;
 	return true;
@@ -144,7 +144,7 @@ enum { T_TID, T_PID, T_COMM, T_COUNT, T_TOTAL, T_HARD, T_SOFT, T_TIMER, T_OTHER,
 
 static const struct ww_column thread_columns[T_NCOLUMNS] = {
 	[T_TID] = {"tid", "tid", WW_T_INT, "who was interrupted; 0: an idle CPU was"},
-	[T_PID] = {"pid", "process", WW_T_INT, "process id; -1 unknown"},
+	[T_PID] = {"pid", "process", WW_T_ID, "process id; -1 unknown"},
 	[T_COMM] = {"comm", "name", WW_T_STR, "last name of the thread"},
 	[T_COUNT] = {"count", "times", WW_T_COUNT, "an interrupt within another one is no time of its own"},
 	[T_TOTAL] = {"total_ns", "taken", WW_T_DUR, "together"},

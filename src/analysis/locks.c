@@ -9,7 +9,7 @@ enum { KIND, PID, OBJECT, WAITER, HOLDER, COUNT, TOTAL, AVG, P99, MAX, MAX_AT, S
 
 static const struct ww_column columns[NCOLUMNS] = {
 	[KIND] = {"kind", "kind", WW_T_STR, "futex, lock (in the kernel), filelock"},
-	[PID] = {"pid", "process", WW_T_INT, "of the waiter; an address is one of its own memory"},
+	[PID] = {"pid", "process", WW_T_ID, "of the waiter; an address is one of its own memory"},
 	[OBJECT] = {"object", "lock", WW_T_STR, "address, or the locked file"},
 	[WAITER] = {"waiter", "waiter", WW_T_STR, ""},
 	[HOLDER] = {"holder", "held by", WW_T_STR, "who held it, or who ended the wait, most of the time waited"},

@@ -24,7 +24,7 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[SENT] = {"sent_bytes", "sent", WW_T_BYTES, "payload, from the first end"},
 	[RECEIVED] = {"received_bytes", "received", WW_T_BYTES, "payload, to the first end"},
 	[RETRANS] = {"retransmits", "again", WW_T_COUNT, "TCP segments with data that had been sent before"},
-	[RTT] = {"rtt_p50_ns", "round trip", WW_T_DUR, "median, data to acknowledgement; 0 none seen"},
+	[RTT] = {"rtt_p50_ns", "round trip", WW_T_DUR, "median, data to acknowledgement; null: none seen"},
 	[RTT_MAX] = {"rtt_max_ns", "longest", WW_T_DUR, ""},
 	[BEGIN] = {"ts_ns", "at", WW_T_TIME, "first packet"},
 	[DUR] = {"dur_ns", "for", WW_T_DUR, "to the last packet"},
@@ -186,12 +186,12 @@ static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww
 	c[SENT].i = (int64_t)k->bytes[0];
 	c[RECEIVED].i = (int64_t)k->bytes[1];
 	c[RETRANS].i = k->retransmits;
-	c[RTT_MAX].i = k->rtt_max;
 	c[BEGIN].i = k->begin;
 	c[DUR].i = k->end - k->begin;
 	c[BLOCKED].i = k->blocked;
 	c[USER].s = k->waiter_ns ? ww_name_thread(mem, f, k->waiter) : "";
 	c[RTT].i = ww_samples_part(x->samples, row, 500);
+	c[RTT_MAX].i = c[RTT].i == WW_NO_VALUE ? WW_NO_VALUE : k->rtt_max;
 	return true;
 }
 

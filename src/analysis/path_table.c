@@ -8,7 +8,7 @@ enum { HOST, TID, COMM, START, DUR, KIND, SYSCALL, DETAIL, VIA, DEPTH, UNCERTAIN
 
 static const struct ww_column columns[NCOLUMNS] = {
 	[HOST] = {"host", "host", WW_T_STR, "where"},
-	[TID] = {"tid", "tid", WW_T_INT, "thread that ran, was ready, or whose wait ends the chain; -1: none, or not known"},
+	[TID] = {"tid", "tid", WW_T_ID, "thread that ran, was ready, or whose wait ends the chain; -1: none, or not known"},
 	[COMM] = {"comm", "name", WW_T_STR, "its name"},
 	[START] = {"start_ns", "from", WW_T_TIME, "begin of the segment"},
 	[DUR] = {"dur_ns", "time", WW_T_DUR, "its length; the lengths sum to the range exactly"},

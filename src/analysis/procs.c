@@ -8,7 +8,7 @@ enum { PID, PARENT, DEPTH, COMM, EXE, BEGIN, END, STARTED, EXITED, THREADS, CPU,
 
 static const struct ww_column columns[NCOLUMNS] = {
 	[PID] = {"pid", "process", WW_T_INT, "process id"},
-	[PARENT] = {"parent_pid", "parent", WW_T_INT, "who started it; -1 not known"},
+	[PARENT] = {"parent_pid", "parent", WW_T_ID, "who started it; -1 not known"},
 	[DEPTH] = {"depth", "depth", WW_T_INT, "below the first ancestor that is known"},
 	[COMM] = {"comm", "name", WW_T_STR, "last name of its main thread", .indent = DEPTH},
 	[EXE] = {"exe", "program", WW_T_STR, "file of its last exec"},
@@ -17,8 +17,8 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[STARTED] = {"forked", "started", WW_T_INT, "1: its fork is in the trace"},
 	[EXITED] = {"exited", "ended", WW_T_INT, "1: its exit is in the trace"},
 	[THREADS] = {"threads", "threads", WW_T_COUNT, "in the trace"},
-	[CPU] = {"cpu_ns", "on CPUs", WW_T_DUR, "of all its threads, interrupts included"},
-	[VPID] = {"vpid", "inner", WW_T_INT, "process id in its own pid namespace; -1 unknown"},
+	[CPU] = {"cpu_ns", "on CPUs", WW_T_DUR, "of all its threads, with interrupts and what the hypervisor took meanwhile"},
+	[VPID] = {"vpid", "inner", WW_T_ID, "process id in its own pid namespace; -1 unknown"},
 	[NS] = {"pid_ns", "pid namespace", WW_T_INT, "its inode; 0 unknown"},
 	[CGROUP] = {"cgroup", "cgroup", WW_T_STR, "of its main thread, the last one; version 2's path, empty: not known"},
 };

@@ -85,21 +85,21 @@ void ww_samples_seal(struct ww_samples *s)
 int64_t ww_samples_part(const struct ww_samples *s, uint32_t row, uint32_t permille)
 {
 	if (row + 1 >= s->first.n)
-		return 0;
+		return WW_NO_VALUE;
 	uint32_t first = s->first.v[row], n = s->first.v[row + 1] - first;
 	uint64_t rank = ((uint64_t)n * permille + 999) / 1000;
 
-	return n ? s->all.v[first + (rank ? rank - 1 : 0)].ns : 0;
+	return n ? s->all.v[first + (rank ? rank - 1 : 0)].ns : WW_NO_VALUE;
 }
 
 void ww_samples_put(const struct ww_samples *s, uint32_t row, uint32_t count, int64_t total_ns, int64_t max_ns,
 		    union ww_cell *c)
 {
-	c[0].i = count ? total_ns / count : 0;
+	c[0].i = count ? total_ns / count : WW_NO_VALUE;
 	c[1].i = ww_samples_part(s, row, 500);
 	c[2].i = ww_samples_part(s, row, 950);
 	c[3].i = ww_samples_part(s, row, 990);
-	c[4].i = max_ns;
+	c[4].i = count ? max_ns : WW_NO_VALUE;
 }
 
 void ww_samples_release(struct ww_samples *s)

@@ -46,10 +46,11 @@ struct ww_samples {
 
 void ww_samples_push(struct ww_samples *s, uint32_t row, int64_t ns);
 void ww_samples_seal(struct ww_samples *s);
-/* The smallest sample that at least permille/1000 of the row's are not above (nearest rank); 0 of none. */
+/* The smallest sample that at least permille/1000 of the row's are not above (nearest rank); WW_NO_VALUE of none. */
 int64_t ww_samples_part(const struct ww_samples *s, uint32_t row, uint32_t permille);
 void ww_samples_release(struct ww_samples *s);
-/* Five cells in a row: mean, median, 95 %, 99 %, longest, of `count` samples of which the sums are known. */
+/* Five cells in a row: mean, median, 95 %, 99 %, longest, of `count` samples of which the sums are known;
+ * WW_NO_VALUE of none. */
 void ww_samples_put(const struct ww_samples *s, uint32_t row, uint32_t count, int64_t total_ns, int64_t max_ns,
 		    union ww_cell *c);
 

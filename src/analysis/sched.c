@@ -12,10 +12,10 @@ enum { TID, PID, COMM, RUNS, RUNNING, DELAYS, TOTAL, AVG, P50, P95, P99, MAX, MA
 
 static const struct ww_column columns[NCOLUMNS] = {
 	[TID] = {"tid", "tid", WW_T_INT, "thread id"},
-	[PID] = {"pid", "process", WW_T_INT, "process id; -1 unknown"},
+	[PID] = {"pid", "process", WW_T_ID, "process id; -1 unknown"},
 	[COMM] = {"comm", "name", WW_T_STR, "last name of the thread"},
-	[RUNS] = {"runs", "runs", WW_T_COUNT, "times it was given a CPU"},
-	[RUNNING] = {"running_ns", "on a CPU", WW_T_DUR, "interrupts included"},
+	[RUNS] = {"runs", "runs", WW_T_COUNT, "times it was given a CPU in the range"},
+	[RUNNING] = {"running_ns", "on a CPU", WW_T_DUR, "interrupts, and what the hypervisor took, included"},
 	[DELAYS] = {"delays", "delays", WW_T_COUNT, "times it was ready and got a CPU"},
 	[TOTAL] = {"delay_ns", "delay", WW_T_DUR, "ready without a CPU, together"},
 	[AVG] = {"avg_ns", "mean", WW_T_DUR, ""},
@@ -24,12 +24,12 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[P99] = {"p99_ns", "99 %", WW_T_DUR, ""},
 	[MAX] = {"max_ns", "longest", WW_T_DUR, ""},
 	[MAX_AT] = {"max_ts_ns", "then", WW_T_TIME, "when the longest one ended"},
-	[PREEMPTED] = {"preempted", "preempted", WW_T_COUNT, "times the CPU was taken from it"},
+	[PREEMPTED] = {"preempted", "preempted", WW_T_COUNT, "times the CPU was taken from it in the range"},
 	[MIGRATED] = {"migrations", "migrations", WW_T_COUNT, "times it ran on another CPU than the time before"},
 };
 
 struct sum {
-	uint32_t thread, runs, delays, preempted, migrated, last_cpu;
+	uint32_t thread, runs, delays, preempted, migrated;
 	int64_t running, delay, max, max_at;
 };
 
@@ -79,20 +79,26 @@ static void add_states(const struct ww_facts *f, const struct ww_query *q, uint3
 	}
 }
 
-static void add_runs(const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows)
+/* A run counts where it begins, a preemption where the run ends, time where it was: ranges side by side add up. */
+static void add_runs(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows)
 {
+	uint32_t *last_cpu = WW_ARENA_ARRAY(mem, uint32_t, f->thread.n + 1); /* + 1; 0 none */
+
 	for (uint32_t i = 0; i < f->run.n; i++) {
 		uint32_t t = f->run.thread[i];
-		int64_t ns = ww_query_part(q, f->run.start_ts_ns[i], f->run.dur_ns[i]);
-		if (!ns || (f->thread.flags[t] & WW_TF_IDLE) || !ww_query_takes(f, q, t))
+		int64_t start = f->run.start_ts_ns[i], end = start + f->run.dur_ns[i];
+		int64_t ns = ww_query_part(q, start, f->run.dur_ns[i]);
+		const bool moved = last_cpu[t] && last_cpu[t] != f->run.cpu[i] + 1, begins = ww_query_holds(q, start);
+		const bool taken_away = f->run.end_reason[i] == WW_RE_PREEMPTED && ww_query_holds(q, end);
+		last_cpu[t] = f->run.cpu[i] + 1;
+		if ((!ns && !begins && !taken_away) || (f->thread.flags[t] & WW_TF_IDLE) || !ww_query_takes(f, q, t))
 			continue;
 		struct sum *s = ww_rows_get(rows, t);
 		s->thread = t;
 		s->running += ns;
-		s->migrated += s->runs && s->last_cpu != f->run.cpu[i];
-		s->last_cpu = f->run.cpu[i];
-		s->runs++;
-		s->preempted += f->run.end_reason[i] == WW_RE_PREEMPTED;
+		s->migrated += moved && begins;
+		s->runs += begins;
+		s->preempted += taken_away;
 	}
 }
 
@@ -115,7 +121,7 @@ static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww
 	c[DELAYS].i = s->delays;
 	c[TOTAL].i = s->delay;
 	ww_samples_put(x->samples, row, s->delays, s->delay, s->max, &c[AVG]);
-	c[MAX_AT].i = s->delays ? s->max_at : WW_NO_TIME;
+	c[MAX_AT].i = s->delays ? s->max_at : WW_NO_VALUE;
 	c[PREEMPTED].i = s->preempted;
 	c[MIGRATED].i = s->migrated;
 	return true;
@@ -128,7 +134,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 	struct ww_rows rows;
 
 	ww_rows_init(&rows, sizeof(struct sum));
-	add_runs(f, q, &rows);
+	add_runs(mem, f, q, &rows);
 	for (uint32_t t = 0; t < f->thread.n; t++)
 		if (!(f->thread.flags[t] & WW_TF_IDLE) && ww_query_takes(f, q, t))
 			add_states(f, q, t, &rows, &samples);
@@ -239,7 +245,7 @@ enum { N_TID, N_PID, N_COMM, N_FROM, N_TO, N_MOVED, N_SWAPPED, N_STUCK, N_NCOLUM
 
 static const struct ww_column numa_columns[N_NCOLUMNS] = {
 	[N_TID] = {"tid", "tid", WW_T_INT, "thread id"},
-	[N_PID] = {"pid", "process", WW_T_INT, "process id; -1 unknown"},
+	[N_PID] = {"pid", "process", WW_T_ID, "process id; -1 unknown"},
 	[N_COMM] = {"comm", "name", WW_T_STR, "last name of the thread"},
 	[N_FROM] = {"from_node", "from node", WW_T_INT, "where it ran, away from its memory"},
 	[N_TO] = {"to_node", "to node", WW_T_INT, "where most of its memory is"},

@@ -8,8 +8,8 @@ enum { NAME, COUNT, ERRORS, TOTAL, WAITED, MIN, AVG, P50, P95, P99, MAX, OPEN, L
 static const struct ww_column columns[NCOLUMNS] = {
 	[NAME] = {"name", "system call", WW_T_STR, ""},
 	[COUNT] = {"count", "calls", WW_T_COUNT, "entered in the range"},
-	[ERRORS] = {"errors", "errors", WW_T_COUNT, "returned an error; only of calls whose return was recorded"},
-	[TOTAL] = {"total_ns", "together", WW_T_DUR, "from entry to exit, of those that have both"},
+	[ERRORS] = {"errors", "errors", WW_T_COUNT, "returned an error, of those whose return was recorded; null: of none"},
+	[TOTAL] = {"total_ns", "together", WW_T_DUR, "from entry to exit, of those that have both; null: none has"},
 	[WAITED] = {"blocked_ns", "blocked", WW_T_DUR, "of that its thread was blocked"},
 	[MIN] = {"min_ns", "shortest", WW_T_DUR, ""},
 	[AVG] = {"avg_ns", "mean", WW_T_DUR, ""},
@@ -25,7 +25,7 @@ static const struct ww_column columns[NCOLUMNS] = {
 };
 
 struct sum {
-	uint32_t name, count, errors, open, late, done;
+	uint32_t name, count, returned, errors, open, late, done;
 	int64_t total, min, max, blocked, other;
 };
 
@@ -41,6 +41,7 @@ static void add_call(const struct ww_facts *f, uint32_t i, struct ww_rows *rows,
 		return;
 	}
 	s->count++;
+	s->returned += !!(f->syscall.known[i] & WW_SK_RET);
 	s->errors += (f->syscall.known[i] & WW_SK_RET) && ret < 0 && ret >= -4095;
 	if (ns < 0) {
 		s->open++;
@@ -91,10 +92,10 @@ static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww
 
 	c[NAME].s = ww_facts_str(x->f, s->name);
 	c[COUNT].i = s->count;
-	c[ERRORS].i = s->errors;
-	c[TOTAL].i = s->total;
-	c[WAITED].i = s->blocked;
-	c[MIN].i = s->min;
+	c[ERRORS].i = s->returned ? s->errors : WW_NO_VALUE;
+	c[TOTAL].i = s->done ? s->total : WW_NO_VALUE;
+	c[WAITED].i = s->done ? s->blocked : WW_NO_VALUE;
+	c[MIN].i = s->done ? s->min : WW_NO_VALUE;
 	ww_samples_put(x->samples, row, s->done, s->total, s->max, &c[AVG]);
 	c[OPEN].i = s->open;
 	c[LATE].i = s->late;

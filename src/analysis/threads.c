@@ -9,7 +9,7 @@ enum { TID, PID, COMM, BEGIN, WALL, RUNNING, READY, BLOCKED, UNKNOWN, WAITS, CAU
 
 static const struct ww_column columns[NCOLUMNS] = {
 	[TID] = {"tid", "tid", WW_T_INT, "thread id"},
-	[PID] = {"pid", "process", WW_T_INT, "process id; -1 unknown"},
+	[PID] = {"pid", "process", WW_T_ID, "process id; -1 unknown"},
 	[COMM] = {"comm", "name", WW_T_STR, "last name of the thread"},
 	[BEGIN] = {"begin_ns", "from", WW_T_TIME, "begin of its life in the range"},
 	[WALL] = {"wall_ns", "wall", WW_T_DUR, "its life in the range"},

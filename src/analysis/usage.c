@@ -1,9 +1,9 @@
 /* usage.c - who had the CPUs: by thread, by process, by cgroup, by CPU, and over time.
  *
- * A thread has a CPU from the switch to it until the switch from it, interrupts included, as the kernel
- * itself accounts it; a CPU is busy when its idle task does not have it. Per CPU run + idle + what is not
- * known (before its first switch, gaps) is the range exactly. percent is of the range's length, so a
- * process of several threads may have more than 100. Where threads are asked for (--tid, --comm, ...), a CPU is
+ * A thread has a CPU from the switch to it until the switch from it, as the kernel itself accounts it: with interrupts,
+ * and with what the hypervisor took meanwhile, which `threads` and `report` tell apart as stolen. A CPU is busy when its
+ * idle task does not have it. Per CPU run + idle + what is not known (before its first switch, gaps) is the range
+ * exactly. percent is of the range's length, so a process of several threads may have more than 100. Where threads are asked for (--tid, --comm, ...), a CPU is
  * busy with those, and what the others had is `other`.
  */
 #include "analysis/names.h"
@@ -15,15 +15,15 @@ extern const struct ww_analysis ww_analysis_usage, ww_analysis_usage_process, ww
 
 static const struct ww_column thread_columns[] = {
 	{"tid", "tid", WW_T_INT, "thread id"},
-	{"pid", "process", WW_T_INT, "process id; -1 unknown"},
+	{"pid", "process", WW_T_ID, "process id; -1 unknown"},
 	{"comm", "name", WW_T_STR, "last name of the thread"},
-	{"cpu_ns", "on a CPU", WW_T_DUR, "from switch in to switch out, interrupts included"},
+	{"cpu_ns", "on a CPU", WW_T_DUR, "from switch in to switch out, with interrupts and what the hypervisor took meanwhile"},
 	{"percent", "%", WW_T_PERCENT, "of the range"},
-	{"runs", "runs", WW_T_COUNT, "times it was given a CPU"},
+	{"runs", "runs", WW_T_COUNT, "times it was given a CPU in the range"},
 };
 
 static const struct ww_column process_columns[] = {
-	{"pid", "process", WW_T_INT, "process id; -1 unknown"},
+	{"pid", "process", WW_T_ID, "process id; -1 unknown"},
 	{"comm", "name", WW_T_STR, "name of its first thread in the trace"},
 	{"cpu_ns", "on CPUs", WW_T_DUR, "of all its threads"},
 	{"percent", "%", WW_T_PERCENT, "of the range; more than 100 on several CPUs"},
@@ -78,12 +78,13 @@ static void sum_threads(const struct ww_facts *f, const struct ww_query *q, stru
 	for (uint32_t i = 0; i < f->run.n; i++) {
 		uint32_t t = f->run.thread[i];
 		int64_t ns = ww_query_part(q, f->run.start_ts_ns[i], f->run.dur_ns[i]);
-		if (!ns || (f->thread.flags[t] & WW_TF_IDLE) || !ww_query_takes(f, q, t))
+		const bool begins = ww_query_holds(q, f->run.start_ts_ns[i]);
+		if ((!ns && !begins) || (f->thread.flags[t] & WW_TF_IDLE) || !ww_query_takes(f, q, t))
 			continue;
 		struct sum *s = ww_rows_get(r, t);
 		s->thread = t;
 		s->ns += ns;
-		s->count++;
+		s->count += begins;
 	}
 }
 

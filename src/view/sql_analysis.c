@@ -307,11 +307,12 @@ static int analysis_column(sqlite3_vtab_cursor *cur, sqlite3_context *ctx, int n
 		sqlite3_result_double(ctx, cell->d);
 		break;
 	case WW_T_TIME:
-		if (cell->i != WW_NO_TIME)
+		if (cell->i != WW_NO_VALUE)
 			sqlite3_result_int64(ctx, ww_sql_time(v->q, p->host, cell->i));
 		break;
 	default:
-		sqlite3_result_int64(ctx, cell->i);
+		if (cell->i != WW_NO_VALUE)
+			sqlite3_result_int64(ctx, cell->i);
 	}
 	return SQLITE_OK;
 }

@@ -59,7 +59,7 @@ static void fact_column(const struct ww_sql *q, const struct ww_sql_table *t, ui
 static bool analysis_column(const struct ww_analysis *a, uint32_t i, struct column *ret)
 {
 	static const char *const types[] = {
-		[WW_T_INT] = "integer", [WW_T_COUNT] = "integer", [WW_T_DUR] = "integer", [WW_T_TIME] = "integer",
+		[WW_T_INT] = "integer", [WW_T_ID] = "integer", [WW_T_COUNT] = "integer", [WW_T_DUR] = "integer", [WW_T_TIME] = "integer",
 		[WW_T_BYTES] = "integer", [WW_T_PERCENT] = "real", [WW_T_STR] = "text", [WW_T_TEXT] = "text",
 	};
 	static const char *const units[] = {

@@ -17,11 +17,11 @@ static const char *cell_text(struct ww_text *t, const struct ww_column *c, const
 
 	switch (c->type) {
 	case WW_T_DUR:
-		return ww_text_dur(t, v->i);
+		return v->i < 0 ? "?" : ww_text_dur(t, v->i);
 	case WW_T_PERCENT:
 		return ww_arena_printf(&t->mem, "%.1f", v->d);
 	case WW_T_TIME:
-		if (v->i == WW_NO_TIME)
+		if (v->i == WW_NO_VALUE)
 			return "";
 		return ww_arena_printf(&t->mem, "%s s", ww_text_at(t, v->i));
 	case WW_T_BYTES:
@@ -33,6 +33,11 @@ static const char *cell_text(struct ww_text *t, const struct ww_column *c, const
 				       ww_text_fit(t, v->s, 40));
 	case WW_T_TEXT:
 		return v->s;
+	case WW_T_ID:
+	case WW_T_COUNT:
+		if (v->i < 0)
+			return "?";
+		/* fall through */
 	default:
 		return ww_arena_printf(&t->mem, "%" PRId64, v->i);
 	}
@@ -111,7 +116,7 @@ static void cell_json(struct ww_json *j, const struct ww_column *c, const union 
 		ww_json_str(j, c->name, v->s);
 	else if (c->type == WW_T_PERCENT)
 		ww_json_f64(j, c->name, v->d);
-	else if (c->type == WW_T_TIME && v->i == WW_NO_TIME)
+	else if (v->i == WW_NO_VALUE)
 		ww_json_null(j, c->name);
 	else
 		ww_json_i64(j, c->name, v->i + (c->type == WW_T_TIME ? offset_ns : 0));

@@ -15,8 +15,8 @@ TRACES = ('single/trace', 'tracecmd-v7-none/trace.dat', 'perf-sched-syscalls/per
 COMMANDS = 'usage sched syscalls files faults io irq locks procs net threads'.split()
 # Columns that add up over halves of the time, and over the threads that are asked for. Not there: what belongs to a
 # point in time of another row (a longest one), and waits that lie over the middle.
-ADD_TIME = {'usage': ['cpu_ns'], 'usage_process': ['cpu_ns'], 'usage_cpu': ['busy_ns', 'other_ns', 'idle_ns', 'unknown_ns'],
-            'sched': ['running_ns', 'delays', 'delay_ns'], 'syscalls': ['count', 'errors', 'total_ns', 'unfinished'],
+ADD_TIME = {'usage': ['cpu_ns', 'runs'], 'usage_process': ['cpu_ns'], 'usage_cpu': ['busy_ns', 'other_ns', 'idle_ns', 'unknown_ns'],
+            'sched': ['running_ns', 'delays', 'delay_ns', 'runs', 'preempted', 'migrations'], 'syscalls': ['count', 'errors', 'total_ns', 'unfinished'],
             'files': ['reads', 'writes', 'read_bytes', 'written_bytes'], 'faults': [], 'io': ['count', 'bytes', 'device_ns', 'partial'],
             'io_process': ['count', 'bytes'], 'irq': ['count'], 'threads': ['running_ns', 'blocked_ns', 'ready_ns']}
 ADD_THREADS = {'usage': ['cpu_ns', 'runs'], 'sched': ['delays', 'delay_ns'], 'syscalls': ['count', 'errors', 'total_ns', 'blocked_ns'],
@@ -49,7 +49,7 @@ def kinds():
 
 
 def total(rows_, column):
-    return sum(r[column] for r in rows_)
+    return sum(r[column] or 0 for r in rows_)   # null: not known, of none
 
 
 def sorting(trace, kind, command, columns, whole):
