@@ -108,15 +108,19 @@ char *ww_arena_strdup(struct ww_arena *a, const char *s)
 
 char *ww_arena_printf(struct ww_arena *a, const char *fmt, ...)
 {
+	char few[160]; /* most need not be formatted twice */
 	va_list ap, again;
 
 	va_start(ap, fmt);
 	va_copy(again, ap);
-	int n = vsnprintf(NULL, 0, fmt, ap);
+	int n = vsnprintf(few, sizeof(few), fmt, ap);
 	va_end(ap);
 	WW_ASSERT(n >= 0);
 	char *p = ww_arena_alloc(a, (size_t)n + 1);
-	vsnprintf(p, (size_t)n + 1, fmt, again);
+	if ((size_t)n < sizeof(few))
+		memcpy(p, few, (size_t)n);
+	else
+		vsnprintf(p, (size_t)n + 1, fmt, again);
 	va_end(again);
 	return p;
 }

@@ -3,10 +3,41 @@
 
 #include <math.h>
 
+/* The buffer is not cleared: a line of output may have a writer of its own. */
 void ww_json_init(struct ww_json *j, FILE *out, bool pretty)
 {
-	*j = (struct ww_json){.out = out, .pretty = pretty};
+	j->out = out;
+	j->pretty = pretty;
+	j->depth = 0;
+	j->row_depth = WW_JSON_MAX_DEPTH;
+	j->n = 0;
 	j->first[0] = true;
+}
+
+static void flush(struct ww_json *j)
+{
+	fwrite(j->buf, 1, j->n, j->out);
+	j->n = 0;
+}
+
+static void put(struct ww_json *j, const char *s, size_t len)
+{
+	if (len > sizeof(j->buf) - j->n) {
+		flush(j);
+		if (len > sizeof(j->buf)) {
+			fwrite(s, 1, len, j->out);
+			return;
+		}
+	}
+	memcpy(j->buf + j->n, s, len);
+	j->n += (uint32_t)len;
+}
+
+static void put_char(struct ww_json *j, char c)
+{
+	if (j->n == sizeof(j->buf))
+		flush(j);
+	j->buf[j->n++] = c;
 }
 
 /* Length of the valid UTF-8 sequence at s, 0 when it is not one. */
@@ -31,59 +62,69 @@ static size_t utf8_len(const uint8_t *s, size_t left)
 	return n;
 }
 
-static void put_escaped(FILE *out, uint8_t c)
+static void put_escaped(struct ww_json *j, uint8_t c)
 {
+	char code[8];
+
 	switch (c) {
-	case '"': fputs("\\\"", out); break;
-	case '\\': fputs("\\\\", out); break;
-	case '\n': fputs("\\n", out); break;
-	case '\t': fputs("\\t", out); break;
-	case '\r': fputs("\\r", out); break;
-	default: fprintf(out, "\\u%04x", c);
+	case '"': put(j, "\\\"", 2); break;
+	case '\\': put(j, "\\\\", 2); break;
+	case '\n': put(j, "\\n", 2); break;
+	case '\t': put(j, "\\t", 2); break;
+	case '\r': put(j, "\\r", 2); break;
+	default: put(j, code, (size_t)snprintf(code, sizeof(code), "\\u%04x", c));
 	}
 }
 
-static void put_string(FILE *out, const char *s, size_t len)
+static void put_string(struct ww_json *j, const char *s, size_t len)
 {
 	const uint8_t *p = (const uint8_t *)s;
 
-	fputc('"', out);
+	put_char(j, '"');
 	for (size_t i = 0; i < len;) {
-		size_t n = utf8_len(p + i, len - i);
+		size_t n, from = i;
 
-		if (!n) {
-			fputs("\xef\xbf\xbd", out);
+		while (i < len && p[i] >= 0x20 && p[i] < 0x80 && p[i] != '"' && p[i] != '\\')
 			i++;
-			continue;
-		}
-		if (n == 1 && (p[i] < 0x20 || p[i] == '"' || p[i] == '\\'))
-			put_escaped(out, p[i]);
+		put(j, s + from, i - from);
+		if (i == len)
+			break;
+		n = utf8_len(p + i, len - i);
+		if (!n)
+			put(j, "\xef\xbf\xbd", 3);
+		else if (n == 1)
+			put_escaped(j, p[i]);
 		else
-			fwrite(p + i, 1, n, out);
-		i += n;
+			put(j, s + i, n);
+		i += n ? n : 1;
 	}
-	fputc('"', out);
+	put_char(j, '"');
 }
 
 static void indent(struct ww_json *j)
 {
-	if (!j->pretty)
+	if (!j->pretty || j->depth > j->row_depth)
 		return;
-	fputc('\n', j->out);
+	put_char(j, '\n');
 	for (int i = 0; i < j->depth; i++)
-		fputs("  ", j->out);
+		put(j, "  ", 2);
+}
+
+static bool is_row(const struct ww_json *j)
+{
+	return j->depth > j->row_depth;
 }
 
 static void lead(struct ww_json *j, const char *key)
 {
 	if (!j->first[j->depth])
-		fputc(',', j->out);
+		put(j, ", ", j->pretty && is_row(j) ? 2 : 1);
 	if (j->depth)
 		indent(j);
 	j->first[j->depth] = false;
 	if (key) {
-		put_string(j->out, key, strlen(key));
-		fputs(j->pretty ? ": " : ":", j->out);
+		put_string(j, key, strlen(key));
+		put(j, ": ", j->pretty ? 2 : 1);
 	}
 }
 
@@ -91,7 +132,7 @@ static void open_level(struct ww_json *j, const char *key, char open, char close
 {
 	lead(j, key);
 	WW_ASSERT(j->depth + 1 < WW_JSON_MAX_DEPTH);
-	fputc(open, j->out);
+	put_char(j, open);
 	j->depth++;
 	j->close[j->depth] = close;
 	j->first[j->depth] = true;
@@ -107,55 +148,78 @@ void ww_json_arr(struct ww_json *j, const char *key)
 	open_level(j, key, '[', ']');
 }
 
+void ww_json_rows(struct ww_json *j, const char *key)
+{
+	open_level(j, key, '[', ']');
+	j->row_depth = j->depth;
+}
+
 void ww_json_end(struct ww_json *j)
 {
 	WW_ASSERT(j->depth > 0);
 	char close = j->close[j->depth];
-	bool empty = j->first[j->depth];
+	bool empty = j->first[j->depth], row = is_row(j);
 
 	j->depth--;
-	if (!empty)
+	if (!empty && !row)
 		indent(j);
-	fputc(close, j->out);
+	put_char(j, close);
+	if (j->depth < j->row_depth)
+		j->row_depth = WW_JSON_MAX_DEPTH;
+}
+
+static void put_u64(struct ww_json *j, uint64_t v)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do
+		digits[--at] = (char)('0' + v % 10);
+	while (v /= 10);
+	put(j, digits + at, sizeof(digits) - at);
 }
 
 void ww_json_i64(struct ww_json *j, const char *key, int64_t v)
 {
 	lead(j, key);
-	fprintf(j->out, "%" PRId64, v);
+	if (v < 0)
+		put_char(j, '-');
+	put_u64(j, v < 0 ? -(uint64_t)v : (uint64_t)v);
 }
 
 void ww_json_u64(struct ww_json *j, const char *key, uint64_t v)
 {
 	lead(j, key);
-	fprintf(j->out, "%" PRIu64, v);
+	put_u64(j, v);
 }
 
 void ww_json_f64(struct ww_json *j, const char *key, double v)
 {
+	char text[32];
+
 	lead(j, key);
 	if (isfinite(v))
-		fprintf(j->out, "%.17g", v);
+		put(j, text, (size_t)snprintf(text, sizeof(text), "%.17g", v));
 	else
-		fputs("null", j->out);
+		put(j, "null", 4);
 }
 
 void ww_json_bool(struct ww_json *j, const char *key, bool v)
 {
 	lead(j, key);
-	fputs(v ? "true" : "false", j->out);
+	put(j, v ? "true" : "false", v ? 4 : 5);
 }
 
 void ww_json_null(struct ww_json *j, const char *key)
 {
 	lead(j, key);
-	fputs("null", j->out);
+	put(j, "null", 4);
 }
 
 void ww_json_strn(struct ww_json *j, const char *key, const char *v, size_t len)
 {
 	lead(j, key);
-	put_string(j->out, v, len);
+	put_string(j, v, len);
 }
 
 void ww_json_str(struct ww_json *j, const char *key, const char *v)
@@ -169,6 +233,7 @@ void ww_json_str(struct ww_json *j, const char *key, const char *v)
 int ww_json_finish(struct ww_json *j)
 {
 	WW_ASSERT(j->depth == 0);
-	fputc('\n', j->out);
+	put_char(j, '\n');
+	flush(j);
 	return fflush(j->out) || ferror(j->out) ? -1 : 0;
 }

@@ -11,6 +11,10 @@ struct out {
 	struct ww_json j;
 	const struct ww_path *p;
 	struct ww_arena mem; /* words of the segment in hand */
+	/* Why the path came here, in words, is the same for most segments as for the one before. */
+	struct ww_arena via_mem;
+	const struct ww_segment *via_of; /* NULL none */
+	const char *via;
 };
 
 static const struct ww_facts *facts_of(const struct out *o, uint32_t host)
@@ -49,6 +53,19 @@ static void put_hosts(struct out *o)
 	ww_json_end(&o->j);
 }
 
+static const char *via_words(struct out *o, const struct ww_segment *s)
+{
+	const struct ww_segment *was = o->via_of;
+
+	if (was && was->arrow == s->arrow && was->visit == s->visit && was->host == s->host && was->thread == s->thread &&
+	    was->thing == s->thing)
+		return o->via;
+	ww_arena_reset(&o->via_mem);
+	o->via_of = s;
+	o->via = ww_segment_via(&o->via_mem, o->p, s);
+	return o->via;
+}
+
 static void put_segment(struct out *o, const struct ww_segment *s)
 {
 	const struct ww_path *p = o->p;
@@ -62,7 +79,7 @@ static void put_segment(struct out *o, const struct ww_segment *s)
 	ww_json_str(&o->j, "kind", ww_segment_kind(s));
 	ww_json_str(&o->j, "detail", ww_segment_detail(&o->mem, p, s, true));
 	ww_json_str(&o->j, "call", ww_segment_call(&o->mem, p, s, true));
-	ww_json_str(&o->j, "via", ww_segment_via(&o->mem, p, s));
+	ww_json_str(&o->j, "via", via_words(o, s));
 	ww_json_i64(&o->j, "depth", p->visits[s->visit].depth);
 	if (s->certainty != WW_SURE)
 		ww_json_bool(&o->j, "uncertain", true);
@@ -121,6 +138,7 @@ int ww_path_json(FILE *out, const struct ww_path *p, const struct ww_path_sum *s
 	int rc;
 
 	ww_arena_init(&o.mem);
+	ww_arena_init(&o.via_mem);
 	ww_json_init(&o.j, out, true);
 	ww_json_obj(&o.j, NULL);
 	ww_json_str(&o.j, "whywait", "path");
@@ -135,11 +153,11 @@ int ww_path_json(FILE *out, const struct ww_path *p, const struct ww_path_sum *s
 	ww_json_str(&o.j, "target_why", p->target.why);
 	ww_json_i64(&o.j, "begin_ns", p->from_ns);
 	ww_json_i64(&o.j, "wall_ns", p->to_ns - p->from_ns);
-	ww_json_arr(&o.j, "segments");
+	ww_json_rows(&o.j, "segments");
 	for (uint32_t i = 0; i < p->nsegments; i++)
 		put_segment(&o, &p->segments[i]);
 	ww_json_end(&o.j);
-	ww_json_arr(&o.j, "arrows");
+	ww_json_rows(&o.j, "arrows");
 	for (uint32_t i = p->narrows; i-- > 0;)
 		if (p->arrows[i].kind != WW_VIA_END)
 			put_arrow(&o, &p->arrows[i]);
@@ -148,6 +166,7 @@ int ww_path_json(FILE *out, const struct ww_path *p, const struct ww_path_sum *s
 	ww_json_end(&o.j);
 	rc = ww_json_finish(&o.j);
 	ww_arena_release(&o.mem);
+	ww_arena_release(&o.via_mem);
 	return rc;
 }
 

@@ -132,6 +132,50 @@ static void json_is_escaped(void)
 	free(text);
 }
 
+/* As long as it may be, and through the writer's buffer at any place; an array of rows has a line an element. */
+static void json_of_rows(void)
+{
+	static const char want[] = "{\n  \"rows\": [\n    {\"a\": 1, \"b\": [2, {}]},\n    {}\n  ],\n  \"after\": [\n    true\n  ]\n}\n";
+	char *text = NULL, big[10000];
+	size_t len = 0, at = 0;
+	FILE *f = open_memstream(&text, &len);
+	struct ww_json j;
+
+	ww_json_init(&j, f, true);
+	ww_json_obj(&j, NULL);
+	ww_json_rows(&j, "rows");
+	ww_json_obj(&j, NULL);
+	ww_json_i64(&j, "a", 1);
+	ww_json_arr(&j, "b");
+	ww_json_i64(&j, NULL, 2);
+	ww_json_obj(&j, NULL);
+	for (int i = 0; i < 3; i++)
+		ww_json_end(&j);
+	ww_json_obj(&j, NULL);
+	ww_json_end(&j);
+	ww_json_end(&j);
+	ww_json_arr(&j, "after");
+	ww_json_bool(&j, NULL, true);
+	ww_json_end(&j);
+	ww_json_end(&j);
+	ok(!ww_json_finish(&j) && !fflush(f) && !strcmp(text, want), "%s", text);
+	memset(big, 'x', sizeof(big) - 1);
+	big[sizeof(big) - 1] = 0;
+	rewind(f);
+	ww_json_init(&j, f, false);
+	ww_json_arr(&j, NULL);
+	for (size_t n = 0; n < sizeof(big); n += 37)
+		ww_json_strn(&j, NULL, big, n);
+	ww_json_end(&j);
+	ww_json_finish(&j);
+	fclose(f);
+	bool same = text[at++] == '[';
+	for (size_t n = 0; n < sizeof(big) && same; at += 3 + n, n += 37)
+		same = text[at] == '"' && !strncmp(text + at + 1, big, n) && text[at + 1 + n] == '"' && strchr(",]", text[at + 2 + n]);
+	ok(same && !strcmp(text + at, "\n"), "strings longer than the buffer");
+	free(text);
+}
+
 static void errors_keep_the_first_cause(void)
 {
 	struct ww_err e;
@@ -180,6 +224,7 @@ int main(void)
 	span_stops_at_its_end();
 	units_read_well();
 	json_is_escaped();
+	json_of_rows();
 	errors_keep_the_first_cause();
 	arena_and_vec();
 	ok(!strcmp(ww_syscall_name(WW_ABI_X86_64, 0), "read") && ww_syscall_number(WW_ABI_AARCH64, "read") == 63,
