@@ -1,26 +1,33 @@
-/* files.c - what was read, written and waited for, by file, pipe or socket; and by thread.
+/* files.c - what was read, written and waited for, by file, pipe or socket; by process and by thread.
  *
  * Bytes and calls are those of the system calls on the file: what a call returned, so a read served from
  * the page cache counts like one from the disk. How much of the time was waiting, and how much of that for
- * the disk, is of the states within those calls. Entries of directories are no bytes. By thread, calls that read or
- * write count also where the trace does not tell on which file.
+ * the disk, is of the states within those calls. A read of a regular file that did not block was served from the page
+ * cache; it may have set the disk to read ahead. Entries of directories are no bytes. By thread and by
+ * process, calls that read or write count also where the trace does not tell on which file.
  */
 #include "analysis/names.h"
 #include "analysis/rows.h"
 
-extern const struct ww_analysis ww_analysis_files, ww_analysis_files_thread;
+extern const struct ww_analysis ww_analysis_files, ww_analysis_files_process, ww_analysis_files_thread;
 
 /* What both tables have, behind the columns that say of what. */
-enum { READ, READS, WRITTEN, WRITES, OTHER, TIME, BLOCKED, DISK, P50, P99, MAX, FAILED, NSUMS };
+enum { READ, READS, CACHED, WRITTEN, WRITES, OTHER, TIME, IN_CACHE, BLOCKED, DISK, P50, P99, MAX, FAILED, NSUMS };
 
 #define SUM_COLUMNS(at)                                                                            \
-	[(at) + READ] = {"read_bytes", "read", WW_T_BYTES, "returned by read-like calls, as far as it was recorded; null: of none of them"},         \
+	[(at) + READ] = {"read_bytes", "read", WW_T_BYTES, "returned by read-like calls, as far as it was recorded; null: of none of them"}, \
 	[(at) + READS] = {"reads", "reads", WW_T_COUNT, ""},                                       \
+	[(at) + CACHED] = {"cached_bytes", "from cache", WW_T_BYTES,                               \
+			   "of those read: of regular files, by reads that did not block, so from the page cache, or a " \
+			   "file of no disk as in /proc; null: not known"},                        \
 	[(at) + WRITTEN] = {"written_bytes", "written", WW_T_BYTES, "returned by write-like calls; null: the same"}, \
 	[(at) + WRITES] = {"writes", "writes", WW_T_COUNT, ""},                                    \
 	[(at) + OTHER] = {"other_calls", "other calls", WW_T_COUNT, "fsync, poll, fstat, ..."},    \
-	[(at) + TIME] = {"total_ns", "in calls", WW_T_DUR, "entry to exit, together, of those that have both; null: none has"},             \
-	[(at) + BLOCKED] = {"blocked_ns", "blocked", WW_T_DUR, "of that"},                         \
+	[(at) + TIME] = {"total_ns", "in calls", WW_T_DUR,                                         \
+			 "entry to exit, together, of those that have both; null: none has"},      \
+	[(at) + IN_CACHE] = {"cached_ns", "in those from cache", WW_T_DUR,                         \
+			     "of that, in those reads that did not block; null: not known"},       \
+	[(at) + BLOCKED] = {"blocked_ns", "blocked", WW_T_DUR, "of total_ns"},                     \
 	[(at) + DISK] = {"disk_ns", "for the disk", WW_T_DUR, "of that"},                          \
 	[(at) + P50] = {"p50_ns", "median", WW_T_DUR, "of a call"},                                \
 	[(at) + P99] = {"p99_ns", "99 %", WW_T_DUR, ""},                                           \
@@ -45,9 +52,19 @@ static const struct ww_column thread_columns[T_NCOLUMNS] = {
 	SUM_COLUMNS(T_SUMS),
 };
 
+enum { P_PID, P_COMM, P_SUMS, P_NCOLUMNS = P_SUMS + NSUMS };
+
+static const struct ww_column process_columns[P_NCOLUMNS] = {
+	[P_PID] = {"pid", "process", WW_T_ID, "process id; -1 unknown"},
+	[P_COMM] = {"comm", "name", WW_T_STR, "last name of its main thread"},
+	SUM_COLUMNS(P_SUMS),
+};
+
+enum by { BY_FILE, BY_PROCESS, BY_THREAD };
+
 struct sum {
 	uint32_t file, reads, writes, other, failed, thread, returned[3], done; /* of the kinds of calls; with both ends */
-	int64_t read, written, ns, blocked, disk, max;
+	int64_t read, cached, written, ns, in_cache, blocked, disk, max;
 };
 
 enum direction { OTHER_CALL, READ_CALL, WRITE_CALL };
@@ -69,23 +86,51 @@ static enum direction direction_of(const char *name)
 	return OTHER_CALL;
 }
 
-/* Whose sum a call is in: its file's or its thread's. */
-static uint32_t owner_of(const struct ww_facts *f, uint32_t call, bool by_thread)
+/* Whose sum a call is in. */
+static uint64_t owner_of(const struct ww_facts *f, uint32_t call, enum by by)
 {
-	return by_thread ? f->syscall.thread[call] : f->syscall.file[call];
+	return by == BY_THREAD	  ? f->syscall.thread[call]
+	       : by == BY_PROCESS ? ww_process_key(f, f->syscall.thread[call])
+				  : f->syscall.file[call];
 }
 
-/* Of a thread also the calls that say by their name that they read or write. */
-static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i, bool by_thread)
+/* Of a thread or process also the calls that say by their name that they read or write. */
+static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i, enum by by)
 {
 	return ww_query_holds(q, f->syscall.start_ts_ns[i]) && ww_query_takes(f, q, f->syscall.thread[i]) &&
 	       (f->syscall.file[i] < f->file.n ||
-		(by_thread && direction_of(ww_facts_str(f, f->syscall.name[i])) != OTHER_CALL));
+		(by != BY_FILE && direction_of(ww_facts_str(f, f->syscall.name[i])) != OTHER_CALL));
 }
 
-static void add_call(const struct ww_facts *f, uint32_t i, bool by_thread, struct ww_rows *rows, struct ww_samples *samples)
+/* Was it a read of a file's bytes that found them in memory? One that blocked may have waited for a disk, or a server. */
+static bool is_from_cache(const struct ww_facts *f, uint32_t call)
 {
-	struct sum *s = ww_rows_get(rows, owner_of(f, i, by_thread));
+	const uint32_t file = f->syscall.file[call];
+	uint32_t first, n;
+
+	if (file >= f->file.n || f->file.kind[file] != WW_FK_REG || f->syscall.dur_ns[call] < 0)
+		return false;
+	ww_facts_states(f, f->syscall.thread[call], f->syscall.start_ts_ns[call],
+			f->syscall.start_ts_ns[call] + f->syscall.dur_ns[call], &first, &n);
+	for (uint32_t i = first; i < first + n; i++)
+		if (f->state.state[i] == WW_ST_BLOCKED)
+			return false;
+	return true;
+}
+
+static void add_read(const struct ww_facts *f, uint32_t i, int64_t bytes, struct sum *s)
+{
+	s->reads++;
+	s->read += bytes;
+	if (is_from_cache(f, i)) {
+		s->cached += bytes;
+		s->in_cache += f->syscall.dur_ns[i];
+	}
+}
+
+static void add_call(const struct ww_facts *f, uint32_t i, enum by by, struct ww_rows *rows, struct ww_samples *samples)
+{
+	struct sum *s = ww_rows_get(rows, owner_of(f, i, by));
 	const enum direction dir = direction_of(ww_facts_str(f, f->syscall.name[i]));
 	const bool known = f->syscall.known[i] & WW_SK_RET;
 	int64_t ret = known ? f->syscall.ret[i] : 0, ns = f->syscall.dur_ns[i];
@@ -96,8 +141,7 @@ static void add_call(const struct ww_facts *f, uint32_t i, bool by_thread, struc
 	s->returned[dir] += known;
 	switch (dir) {
 	case READ_CALL:
-		s->reads++;
-		s->read += WW_MAX(ret, 0);
+		add_read(f, i, WW_MAX(ret, 0), s);
 		break;
 	case WRITE_CALL:
 		s->writes++;
@@ -114,13 +158,13 @@ static void add_call(const struct ww_facts *f, uint32_t i, bool by_thread, struc
 	ww_samples_push(samples, ww_rows_index(rows, s), ns);
 }
 
-static void add_waits(const struct ww_facts *f, const struct ww_query *q, bool by_thread, struct ww_rows *rows)
+static void add_waits(const struct ww_facts *f, const struct ww_query *q, enum by by, struct ww_rows *rows)
 {
 	for (uint32_t i = 0; i < f->state.n; i++) {
 		uint32_t sc = f->state.syscall[i];
-		if (f->state.state[i] != WW_ST_BLOCKED || sc >= f->syscall.n || !taken(f, q, sc, by_thread))
+		if (f->state.state[i] != WW_ST_BLOCKED || sc >= f->syscall.n || !taken(f, q, sc, by))
 			continue;
-		struct sum *s = ww_rows_get(rows, owner_of(f, sc, by_thread));
+		struct sum *s = ww_rows_get(rows, owner_of(f, sc, by));
 		s->file = f->syscall.file[sc];
 		s->thread = f->syscall.thread[sc];
 		s->blocked += f->state.dur_ns[i];
@@ -136,10 +180,16 @@ static int longest_first(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
 }
 
-static void put_sums(const struct sum *s, const struct ww_samples *samples, uint32_t row, union ww_cell *c)
+/* Without switches nobody knows whether a call waited. */
+static void put_sums(const struct ww_fill *x, const struct sum *s, uint32_t row, union ww_cell *c)
 {
-	c[READ].i = s->returned[READ_CALL] || !s->reads ? s->read : WW_NO_VALUE;
+	const struct ww_samples *samples = x->samples;
+	const bool read = s->returned[READ_CALL] || !s->reads;
+
+	c[READ].i = read ? s->read : WW_NO_VALUE;
 	c[READS].i = s->reads;
+	c[CACHED].i = read && x->f->knows.switches ? s->cached : WW_NO_VALUE;
+	c[IN_CACHE].i = read && x->f->knows.switches ? s->in_cache : WW_NO_VALUE;
 	c[WRITTEN].i = s->returned[WRITE_CALL] || !s->writes ? s->written : WW_NO_VALUE;
 	c[WRITES].i = s->writes;
 	c[OTHER].i = s->other;
@@ -159,7 +209,17 @@ static bool put_thread(const struct ww_fill *x, const void *sum, uint32_t row, u
 	c[TID].i = x->f->thread.tid[s->thread];
 	c[PID].i = x->f->thread.pid[s->thread];
 	c[COMM].s = ww_name_comm(x->f, s->thread);
-	put_sums(s, x->samples, row, c + T_SUMS);
+	put_sums(x, s, row, c + T_SUMS);
+	return true;
+}
+
+static bool put_process(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	const struct sum *s = sum;
+
+	c[P_PID].i = x->f->thread.pid[s->thread];
+	c[P_COMM].s = ww_name_comm(x->f, ww_process_main(x->f, s->thread));
+	put_sums(x, s, row, c + P_SUMS);
 	return true;
 }
 
@@ -170,24 +230,24 @@ static bool put_file(const struct ww_fill *x, const void *sum, uint32_t row, uni
 	c[NAME].s = ww_name_file(x->f, s->file);
 	c[KIND].s = ww_file_kind_name(x->f->file.kind[s->file]);
 	c[USER].s = ww_name_thread(x->mem, x->f, s->thread);
-	put_sums(s, x->samples, row, c + F_SUMS);
+	put_sums(x, s, row, c + F_SUMS);
 	return true;
 }
 
 static int make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
-		const struct ww_analysis *a, bool by_thread)
+		const struct ww_analysis *a, enum by by)
 {
 	struct ww_samples samples = {0};
 	struct ww_rows rows;
 
 	ww_rows_init(&rows, sizeof(struct sum));
 	for (uint32_t i = 0; i < f->syscall.n; i++)
-		if (taken(f, q, i, by_thread))
-			add_call(f, i, by_thread, &rows, &samples);
-	add_waits(f, q, by_thread, &rows);
+		if (taken(f, q, i, by))
+			add_call(f, i, by, &rows, &samples);
+	add_waits(f, q, by, &rows);
 	const struct ww_fill fill = {
-		.analysis = a, .f = f, .q = q, .mem = mem, .order = longest_first, .put = by_thread ? put_thread : put_file,
-		.samples = &samples,
+		.analysis = a, .f = f, .q = q, .mem = mem, .order = longest_first,
+		.put = by == BY_THREAD ? put_thread : by == BY_PROCESS ? put_process : put_file, .samples = &samples,
 	};
 	ww_rows_fill(&fill, &rows, ret);
 	return 0;
@@ -196,18 +256,28 @@ static int make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_
 static int run_files(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 		     struct ww_err *err)
 {
-	return make(mem, f, q, ret, &ww_analysis_files, false);
+	return make(mem, f, q, ret, &ww_analysis_files, BY_FILE);
+}
+
+static int run_processes(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+			 struct ww_err *err)
+{
+	return make(mem, f, q, ret, &ww_analysis_files_process, BY_PROCESS);
 }
 
 static int run_threads(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 		       struct ww_err *err)
 {
-	return make(mem, f, q, ret, &ww_analysis_files_thread, true);
+	return make(mem, f, q, ret, &ww_analysis_files_thread, BY_THREAD);
 }
 
 const struct ww_analysis ww_analysis_files = {
 	.name = "files", .summary = "what was read and written, by file: bytes, calls, time, waiting for the disk",
 	.columns = columns, .ncolumns = F_NCOLUMNS, .run = run_files, .of_command = true,
+};
+const struct ww_analysis ww_analysis_files_process = {
+	.name = "files_process", .summary = "what each process read and wrote",
+	.columns = process_columns, .ncolumns = P_NCOLUMNS, .run = run_processes, .of_command = true,
 };
 const struct ww_analysis ww_analysis_files_thread = {
 	.name = "files_thread", .summary = "what each thread read and wrote",

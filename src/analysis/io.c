@@ -1,21 +1,23 @@
-/* io.c - block requests: by device, by process that asked for them, and their latency's distribution.
+/* io.c - block requests: by device, by process that asked for them, by file, and their latency's distribution.
  *
  * queue: from being queued to being issued to the device; device: from there to its completion. Requests of
  * which the trace has not both begin and completion are counted as partial and are in no sum of time. They
  * count by when they were queued (or issued, or completed, if that is the first that is known).
  */
+#include "analysis/histogram.h"
 #include "analysis/names.h"
 #include "analysis/rows.h"
 
-extern const struct ww_analysis ww_analysis_io, ww_analysis_io_process, ww_analysis_io_latency;
+extern const struct ww_analysis ww_analysis_io, ww_analysis_io_process, ww_analysis_io_file, ww_analysis_io_latency;
 
-enum { WHAT, OP, COUNT, BYTES, QUEUE, DEVICE, AVG, P50, P99, MAX, MAX_AT, OPEN, NCOLUMNS };
+enum { WHAT, OP, COUNT, BYTES, SECTORS, QUEUE, DEVICE, AVG, P50, P99, MAX, MAX_AT, OPEN, NCOLUMNS };
 
 #define SHARED_COLUMNS                                                                                          \
 	[OP] = {"op", "does", WW_T_STR, "read, write, flush, discard"},                                         \
 	[COUNT] = {"count", "requests", WW_T_COUNT, "in the range"},                                     \
 	[BYTES] = {"bytes", "bytes", WW_T_BYTES, ""},                                                           \
-	[QUEUE] = {"queue_ns", "queued", WW_T_DUR, "before they were issued, together; null: all are partial"},                        \
+	[SECTORS] = {"sectors", "sectors", WW_T_COUNT, "of 512 bytes: of the disk, read, written or discarded"}, \
+	[QUEUE] = {"queue_ns", "queued", WW_T_DUR, "before they were issued, together; null: all are partial"}, \
 	[DEVICE] = {"device_ns", "in the device", WW_T_DUR, "issued to completed, together"},                   \
 	[AVG] = {"avg_ns", "mean", WW_T_DUR, "of queue and device time"},                                       \
 	[P50] = {"p50_ns", "median", WW_T_DUR, ""},                                                             \
@@ -31,11 +33,15 @@ static const struct ww_column process_columns[NCOLUMNS] = {
 	[WHAT] = {"submitter", "asked for by", WW_T_STR, "thread that queued them; of write-back a kernel worker"},
 	SHARED_COLUMNS,
 };
+static const struct ww_column file_columns[NCOLUMNS] = {
+	[WHAT] = {"file", "file", WW_T_STR, "that its submitter read, wrote or synced then; empty: not known, as of write-back"},
+	SHARED_COLUMNS,
+};
 
 struct sum {
-	uint32_t dev, submitter, count, open, done;
+	uint32_t dev, submitter, file, count, open, done;
 	uint8_t op;
-	int64_t bytes, queue, device, max, max_at;
+	int64_t bytes, sectors, queue, device, max, max_at;
 };
 
 static const char *op_name(uint8_t op)
@@ -71,9 +77,11 @@ static void add(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, uint
 
 	s->dev = f->block_io.dev[i];
 	s->submitter = f->block_io.submitter[i];
+	s->file = f->block_io.file[i];
 	s->op = f->block_io.write[i];
 	s->count++;
 	s->bytes += f->block_io.bytes[i];
+	s->sectors += f->block_io.bytes[i] / 512;
 	if (end < 0 || begin < 0) { /* its end or its begin is not in the trace */
 		s->open++;
 		return;
@@ -102,10 +110,12 @@ static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww
 	const struct sum *s = sum;
 
 	c[WHAT].s = x->analysis == &ww_analysis_io_process ? ww_name_thread(x->mem, x->f, s->submitter)
+		    : x->analysis == &ww_analysis_io_file  ? ww_name_file(x->f, s->file)
 							   : ww_name_device(x->mem, x->f, s->dev);
 	c[OP].s = op_name(s->op);
 	c[COUNT].i = s->count;
 	c[BYTES].i = s->bytes;
+	c[SECTORS].i = s->sectors;
 	c[QUEUE].i = s->done ? s->queue : WW_NO_VALUE;
 	c[DEVICE].i = s->done ? s->device : WW_NO_VALUE;
 	c[AVG].i = s->done ? (s->queue + s->device) / s->done : WW_NO_VALUE;
@@ -125,7 +135,9 @@ static int make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_
 
 	ww_rows_init(&rows, sizeof(struct sum));
 	for (uint32_t i = 0; i < f->block_io.n; i++) {
-		const uint64_t who = a == &ww_analysis_io_process ? f->block_io.submitter[i] : f->block_io.dev[i];
+		const uint64_t who = a == &ww_analysis_io_process ? f->block_io.submitter[i]
+				     : a == &ww_analysis_io_file  ? f->block_io.file[i]
+								  : f->block_io.dev[i];
 		if (taken(f, q, i))
 			add(f, i, &rows, who << 8 | f->block_io.write[i], &samples);
 	}
@@ -148,41 +160,27 @@ static int run_processes(struct ww_arena *mem, const struct ww_facts *f, const s
 	return make(mem, f, q, ret, &ww_analysis_io_process);
 }
 
-/* ---- the histogram: powers of two microseconds, as bcc's biolatency draws it ---- */
+static int run_files(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+		     struct ww_err *err)
+{
+	return make(mem, f, q, ret, &ww_analysis_io_file);
+}
 
-static const struct ww_column latency_columns[] = {
-	{"from_ns", "from", WW_T_DUR, ""},
-	{"to_ns", "below", WW_T_DUR, ""},
-	{"count", "requests", WW_T_COUNT, "queued in the range and completed"},
-	{"bar", "", WW_T_STR, ""},
+/* ---- the histogram ---- */
+
+static const struct ww_column latency_columns[WW_HISTOGRAM_NCOLUMNS] = {
+	WW_HISTOGRAM_COLUMNS("requests", "queued in the range and completed"),
 };
-
-#define BUCKETS 40
-#define BAR "****************************************"
 
 static int run_latency(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q,
 		       struct ww_table *ret, struct ww_err *err)
 {
-	uint32_t counts[BUCKETS] = {0}, first = BUCKETS, last = 0, most = 1;
+	struct ww_histogram h = {0};
 
-	for (uint32_t i = 0; i < f->block_io.n; i++) {
-		if (!taken(f, q, i) || f->block_io.completed_ts_ns[i] < 0 || begin_of(f, i) < 0)
-			continue;
-		uint64_t us = (uint64_t)WW_MAX(f->block_io.completed_ts_ns[i] - begin_of(f, i), 0) / 1000;
-		uint32_t b = us ? WW_MIN(64 - (uint32_t)__builtin_clzll(us), BUCKETS - 1u) : 0;
-		counts[b]++;
-		most = WW_MAX(most, counts[b]);
-		first = WW_MIN(first, b);
-		last = WW_MAX(last, b);
-	}
-	uint32_t n = first < BUCKETS ? last - first + 1 : 0;
-	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_io_latency, f, n);
-	for (uint32_t b = first; b < first + n; b++, c += WW_ARRAY_SIZE(latency_columns)) {
-		c[0].i = b ? 1000ll << (b - 1) : 0;
-		c[1].i = 1000ll << b;
-		c[2].i = counts[b];
-		c[3].s = BAR + (sizeof(BAR) - 1) - (sizeof(BAR) - 1) * counts[b] / most;
-	}
+	for (uint32_t i = 0; i < f->block_io.n; i++)
+		if (taken(f, q, i) && f->block_io.completed_ts_ns[i] >= 0 && begin_of(f, i) >= 0)
+			ww_histogram_add(&h, f->block_io.completed_ts_ns[i] - begin_of(f, i));
+	ww_histogram_table(mem, f, &ww_analysis_io_latency, &h, ret);
 	return 0;
 }
 
@@ -194,7 +192,11 @@ const struct ww_analysis ww_analysis_io_process = {
 	.name = "io_process", .summary = "block requests by who asked for them",
 	.columns = process_columns, .ncolumns = NCOLUMNS, .run = run_processes,
 };
+const struct ww_analysis ww_analysis_io_file = {
+	.name = "io_file", .summary = "block requests by the file that they were for",
+	.columns = file_columns, .ncolumns = NCOLUMNS, .run = run_files,
+};
 const struct ww_analysis ww_analysis_io_latency = {
 	.name = "io_latency", .summary = "how long block requests took, as a histogram",
-	.columns = latency_columns, .ncolumns = WW_ARRAY_SIZE(latency_columns), .run = run_latency,
+	.columns = latency_columns, .ncolumns = WW_HISTOGRAM_NCOLUMNS, .run = run_latency,
 };

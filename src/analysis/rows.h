@@ -87,6 +87,22 @@ static inline bool ww_query_asks(const struct ww_query *q)
 /* Does it ask about this thread? One that names none asks about all. By cgroup: the last one that it was in. */
 bool ww_query_takes(const struct ww_facts *f, const struct ww_query *q, uint32_t thread);
 
+/* What tells the thread's process from others, of 33 bits; of an unknown process nobody knows who else is in it. */
+static inline uint64_t ww_process_key(const struct ww_facts *f, uint32_t thread)
+{
+	const int32_t pid = f->thread.pid[thread];
+
+	return pid >= 0 ? (uint32_t)pid : (1ull << 32) + thread;
+}
+
+/* The thread after which its process is named: the main one, itself where that is not known. */
+static inline uint32_t ww_process_main(const struct ww_facts *f, uint32_t thread)
+{
+	const uint32_t p = f->thread.process[thread], main = p < f->process.n ? f->process.main_thread[p] : WW_NONE;
+
+	return main < f->thread.n ? main : thread;
+}
+
 /* The query's range within the trace. */
 static inline int64_t ww_query_from(const struct ww_facts *f, const struct ww_query *q)
 {

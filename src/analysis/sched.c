@@ -3,10 +3,12 @@
  * Run delay is what perf calls it: the time from being ready (woken, or preempted) to having a CPU. A
  * stretch of ready states that follow one another is one delay.
  */
+#include "analysis/histogram.h"
 #include "analysis/names.h"
 #include "analysis/rows.h"
 
-extern const struct ww_analysis ww_analysis_sched, ww_analysis_sched_pairs, ww_analysis_sched_numa;
+extern const struct ww_analysis ww_analysis_sched, ww_analysis_sched_histogram, ww_analysis_sched_pairs,
+	ww_analysis_sched_numa;
 
 enum { TID, PID, COMM, RUNS, RUNNING, DELAYS, TOTAL, AVG, P50, P95, P99, MAX, MAX_AT, PREEMPTED, MIGRATED, NCOLUMNS };
 
@@ -79,6 +81,13 @@ static void add_states(const struct ww_facts *f, const struct ww_query *q, uint3
 	}
 }
 
+static void add_delays(const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows, struct ww_samples *samples)
+{
+	for (uint32_t t = 0; t < f->thread.n; t++)
+		if (!(f->thread.flags[t] & WW_TF_IDLE) && ww_query_takes(f, q, t))
+			add_states(f, q, t, rows, samples);
+}
+
 /* A run counts where it begins, a preemption where the run ends, time where it was: ranges side by side add up. */
 static void add_runs(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows)
 {
@@ -135,14 +144,35 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 
 	ww_rows_init(&rows, sizeof(struct sum));
 	add_runs(mem, f, q, &rows);
-	for (uint32_t t = 0; t < f->thread.n; t++)
-		if (!(f->thread.flags[t] & WW_TF_IDLE) && ww_query_takes(f, q, t))
-			add_states(f, q, t, &rows, &samples);
+	add_delays(f, q, &rows, &samples);
 	const struct ww_fill fill = {
 		.analysis = &ww_analysis_sched, .f = f, .q = q, .mem = mem,
 		.order = longest_delay, .put = put, .samples = &samples,
 	};
 	ww_rows_fill(&fill, &rows, ret);
+	return 0;
+}
+
+/* ---- the histogram of delays, of all threads together ---- */
+
+static const struct ww_column histogram_columns[WW_HISTOGRAM_NCOLUMNS] = {
+	WW_HISTOGRAM_COLUMNS("delays", "that ended in the range"),
+};
+
+static int run_histogram(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+			 struct ww_err *err)
+{
+	struct ww_histogram h = {0};
+	struct ww_samples samples = {0};
+	struct ww_rows rows;
+
+	ww_rows_init(&rows, sizeof(struct sum));
+	add_delays(f, q, &rows, &samples);
+	for (size_t i = 0; i < samples.all.n; i++)
+		ww_histogram_add(&h, samples.all.v[i].ns);
+	ww_histogram_table(mem, f, &ww_analysis_sched_histogram, &h, ret);
+	ww_samples_release(&samples);
+	ww_rows_release(&rows);
 	return 0;
 }
 
@@ -318,6 +348,10 @@ static int run_numa(struct ww_arena *mem, const struct ww_facts *f, const struct
 const struct ww_analysis ww_analysis_sched = {
 	.name = "sched", .summary = "how long ready threads waited for a CPU",
 	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+};
+const struct ww_analysis ww_analysis_sched_histogram = {
+	.name = "sched_histogram", .summary = "how long ready threads waited for a CPU, as a histogram",
+	.columns = histogram_columns, .ncolumns = WW_HISTOGRAM_NCOLUMNS, .run = run_histogram,
 };
 const struct ww_analysis ww_analysis_sched_pairs = {
 	.name = "sched_pairs", .summary = "who took the CPU from whom",

@@ -1,40 +1,69 @@
-/* syscalls.c - system calls by name: how many, how long, how much of it waiting, how many failed. */
+/* syscalls.c - system calls by name: how many, how long, how much of it waiting, how many failed; of all, and of each
+ * process.
+ */
+#include "analysis/names.h"
 #include "analysis/rows.h"
 
-extern const struct ww_analysis ww_analysis_syscalls;
+extern const struct ww_analysis ww_analysis_syscalls, ww_analysis_syscalls_process;
 
-enum { NAME, COUNT, ERRORS, TOTAL, WAITED, MIN, AVG, P50, P95, P99, MAX, OPEN, LATE, OTHER, NCOLUMNS };
+/* What both tables have, behind the columns that say of what. */
+enum { NAME, COUNT, ERRORS, TOTAL, WAITED, MIN, AVG, P50, P95, P99, MAX, OPEN, LATE, OTHER, NSUMS };
 
-static const struct ww_column columns[NCOLUMNS] = {
-	[NAME] = {"name", "system call", WW_T_STR, ""},
-	[COUNT] = {"count", "calls", WW_T_COUNT, "entered in the range"},
-	[ERRORS] = {"errors", "errors", WW_T_COUNT, "returned an error, of those whose return was recorded; null: of none"},
-	[TOTAL] = {"total_ns", "together", WW_T_DUR, "from entry to exit, of those that have both; null: none has"},
-	[WAITED] = {"blocked_ns", "blocked", WW_T_DUR, "of that its thread was blocked"},
-	[MIN] = {"min_ns", "shortest", WW_T_DUR, ""},
-	[AVG] = {"avg_ns", "mean", WW_T_DUR, ""},
-	[P50] = {"p50_ns", "median", WW_T_DUR, ""},
-	[P95] = {"p95_ns", "95 %", WW_T_DUR, ""},
-	[P99] = {"p99_ns", "99 %", WW_T_DUR, ""},
-	[MAX] = {"max_ns", "longest", WW_T_DUR, ""},
-	[OPEN] = {"unfinished", "unfinished", WW_T_COUNT, "of these, whose return is not in the trace"},
-	[LATE] = {"entered_before", "entered before", WW_T_COUNT,
-		  "besides: returned, but entered before the trace or by the parent (fork)"},
-	[OTHER] = {"other_blocked_ns", "blocked in these", WW_T_DUR,
-		   "threads were blocked in calls without begin or end in the range"},
+#define SUM_COLUMNS(at)                                                                                                  \
+	[(at) + NAME] = {"name", "system call", WW_T_STR, ""},                                                           \
+	[(at) + COUNT] = {"count", "calls", WW_T_COUNT, "entered in the range"},                                         \
+	[(at) + ERRORS] = {"errors", "errors", WW_T_COUNT, "returned an error, of those whose return was recorded; null: of none"}, \
+	[(at) + TOTAL] = {"total_ns", "together", WW_T_DUR, "from entry to exit, of those that have both; null: none has"}, \
+	[(at) + WAITED] = {"blocked_ns", "blocked", WW_T_DUR, "of that its thread was blocked"},                         \
+	[(at) + MIN] = {"min_ns", "shortest", WW_T_DUR, ""},                                                             \
+	[(at) + AVG] = {"avg_ns", "mean", WW_T_DUR, ""},                                                                 \
+	[(at) + P50] = {"p50_ns", "median", WW_T_DUR, ""},                                                               \
+	[(at) + P95] = {"p95_ns", "95 %", WW_T_DUR, ""},                                                                 \
+	[(at) + P99] = {"p99_ns", "99 %", WW_T_DUR, ""},                                                                 \
+	[(at) + MAX] = {"max_ns", "longest", WW_T_DUR, ""},                                                              \
+	[(at) + OPEN] = {"unfinished", "unfinished", WW_T_COUNT, "of these, whose return is not in the trace"},          \
+	[(at) + LATE] = {"entered_before", "entered before", WW_T_COUNT,                                                 \
+			 "besides: returned, but entered before the trace or by the parent (fork)"},                     \
+	[(at) + OTHER] = {"other_blocked_ns", "blocked in these", WW_T_DUR,                                              \
+			  "threads were blocked in calls without begin or end in the range"}
+
+static const struct ww_column columns[NSUMS] = {SUM_COLUMNS(0)};
+
+enum { PID, COMM, P_SUMS, P_NCOLUMNS = P_SUMS + NSUMS };
+
+static const struct ww_column process_columns[P_NCOLUMNS] = {
+	[PID] = {"pid", "process", WW_T_ID, "process id; -1 unknown"},
+	[COMM] = {"comm", "name", WW_T_STR, "name of its main thread"},
+	SUM_COLUMNS(P_SUMS),
 };
 
 struct sum {
-	uint32_t name, count, returned, errors, open, late, done;
+	uint32_t name, thread, count, returned, errors, open, late, done;
 	int64_t total, min, max, blocked, other;
 };
 
-static void add_call(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, struct ww_samples *samples)
+/* Of which calls a row is: those of a name, or those of a name that a process made. */
+struct sums {
+	struct ww_rows rows, processes; /* a row of `processes` is a place alone: (its number, name) is the key in `rows` */
+	struct ww_samples samples;
+	bool by_process;
+};
+
+static struct sum *sum_of(const struct ww_facts *f, struct sums *all, uint32_t thread, uint32_t name)
 {
-	struct sum *s = ww_rows_get(rows, f->syscall.name[i]);
+	uint64_t who = all->by_process ? ww_rows_index(&all->processes, ww_rows_get(&all->processes, ww_process_key(f, thread))) : 0;
+	struct sum *s = ww_rows_get(&all->rows, who << 32 | name);
+
+	s->name = name;
+	s->thread = thread;
+	return s;
+}
+
+static void add_call(const struct ww_facts *f, uint32_t i, struct sums *all)
+{
+	struct sum *s = sum_of(f, all, f->syscall.thread[i], f->syscall.name[i]);
 	int64_t ns = f->syscall.dur_ns[i], ret = f->syscall.ret[i];
 
-	s->name = f->syscall.name[i];
 	if (!(f->syscall.known[i] & (WW_SK_ENTRY | WW_SK_REGS))) {
 		/* Since when it was in the call is not known, and a child did not make it. */
 		s->late++;
@@ -50,29 +79,27 @@ static void add_call(const struct ww_facts *f, uint32_t i, struct ww_rows *rows,
 	s->total += ns;
 	s->max = WW_MAX(s->max, ns);
 	s->min = s->done++ ? WW_MIN(s->min, ns) : ns;
-	ww_samples_push(samples, ww_rows_index(rows, s), ns);
+	ww_samples_push(&all->samples, ww_rows_index(&all->rows, s), ns);
 }
 
-static void add_thread(const struct ww_facts *f, const struct ww_query *q, uint32_t t, struct ww_rows *rows,
-		       struct ww_samples *samples)
+static void add_thread(const struct ww_facts *f, const struct ww_query *q, uint32_t t, struct sums *all)
 {
 	uint32_t first, n;
 
 	for (uint32_t k = f->syscall_first[t]; k < f->syscall_first[t + 1]; k++) {
 		uint32_t i = f->syscall_of_thread[k];
 		if (ww_query_holds(q, f->syscall.start_ts_ns[i]))
-			add_call(f, i, rows, samples);
+			add_call(f, i, all);
 	}
 	ww_facts_states(f, t, q->from_ts_ns, q->to_ts_ns, &first, &n);
 	for (uint32_t i = first; i < first + n; i++) {
 		uint32_t sc = f->state.syscall[i];
 		if (f->state.state[i] != WW_ST_BLOCKED || sc >= f->syscall.n)
 			continue;
-		struct sum *s = ww_rows_get(rows, f->syscall.name[sc]);
+		struct sum *s = sum_of(f, all, t, f->syscall.name[sc]);
 		int64_t ns = ww_query_part(q, f->state.start_ts_ns[i], f->state.dur_ns[i]);
 		bool whole = f->syscall.dur_ns[sc] >= 0 && (f->syscall.known[sc] & (WW_SK_ENTRY | WW_SK_REGS)) &&
 			     ww_query_holds(q, f->syscall.start_ts_ns[sc]);
-		s->name = f->syscall.name[sc];
 		*(whole ? &s->blocked : &s->other) += ns;
 	}
 }
@@ -86,10 +113,8 @@ static int longest_first(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+static void put_sums(const struct ww_fill *x, const struct sum *s, uint32_t row, union ww_cell *c)
 {
-	const struct sum *s = sum;
-
 	c[NAME].s = ww_facts_str(x->f, s->name);
 	c[COUNT].i = s->count;
 	c[ERRORS].i = s->returned ? s->errors : WW_NO_VALUE;
@@ -100,28 +125,60 @@ static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww
 	c[OPEN].i = s->open;
 	c[LATE].i = s->late;
 	c[OTHER].i = s->other;
+}
+
+static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	put_sums(x, sum, row, c);
 	return true;
+}
+
+static bool put_process(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	const struct sum *s = sum;
+
+	c[PID].i = x->f->thread.pid[s->thread];
+	c[COMM].s = ww_name_comm(x->f, ww_process_main(x->f, s->thread));
+	put_sums(x, s, row, c + P_SUMS);
+	return true;
+}
+
+static int make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+		const struct ww_analysis *a)
+{
+	struct sums all = {.by_process = a == &ww_analysis_syscalls_process};
+
+	ww_rows_init(&all.rows, sizeof(struct sum));
+	ww_rows_init(&all.processes, sizeof(char));
+	for (uint32_t t = 0; t < f->thread.n; t++)
+		if (ww_query_takes(f, q, t))
+			add_thread(f, q, t, &all);
+	const struct ww_fill fill = {
+		.analysis = a, .f = f, .q = q, .mem = mem, .order = longest_first,
+		.put = all.by_process ? put_process : put, .samples = &all.samples,
+	};
+	ww_rows_fill(&fill, &all.rows, ret);
+	ww_rows_release(&all.processes);
+	return 0;
 }
 
 static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 	       struct ww_err *err)
 {
-	struct ww_samples samples = {0};
-	struct ww_rows rows;
+	return make(mem, f, q, ret, &ww_analysis_syscalls);
+}
 
-	ww_rows_init(&rows, sizeof(struct sum));
-	for (uint32_t t = 0; t < f->thread.n; t++)
-		if (ww_query_takes(f, q, t))
-			add_thread(f, q, t, &rows, &samples);
-	const struct ww_fill fill = {
-		.analysis = &ww_analysis_syscalls, .f = f, .q = q, .mem = mem,
-		.order = longest_first, .put = put, .samples = &samples,
-	};
-	ww_rows_fill(&fill, &rows, ret);
-	return 0;
+static int run_processes(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+			 struct ww_err *err)
+{
+	return make(mem, f, q, ret, &ww_analysis_syscalls_process);
 }
 
 const struct ww_analysis ww_analysis_syscalls = {
 	.name = "syscalls", .summary = "system calls by name: how many, how long, how much of it waiting",
-	.columns = columns, .ncolumns = NCOLUMNS, .run = run, .of_command = true,
+	.columns = columns, .ncolumns = NSUMS, .run = run, .of_command = true,
+};
+const struct ww_analysis ww_analysis_syscalls_process = {
+	.name = "syscalls_process", .summary = "system calls by name, of each process",
+	.columns = process_columns, .ncolumns = P_NCOLUMNS, .run = run_processes, .of_command = true,
 };

@@ -150,10 +150,8 @@ static int run_processes(struct ww_arena *mem, const struct ww_facts *f, const s
 	sum_threads(f, q, &threads);
 	for (uint32_t i = 0; i < threads.n; i++) {
 		const struct sum *t = ww_rows_at(&threads, i);
-		int32_t pid = f->thread.pid[t->thread];
-		/* Of an unknown process nobody knows who else is in it. */
-		struct sum *s = ww_rows_get(&r, pid >= 0 ? (uint32_t)pid : (1ull << 32) + t->thread);
-		if (!s->count++ || f->thread.tid[t->thread] == pid)
+		struct sum *s = ww_rows_get(&r, ww_process_key(f, t->thread));
+		if (!s->count++ || f->thread.tid[t->thread] == f->thread.pid[t->thread])
 			s->thread = t->thread;
 		s->ns += t->ns;
 	}

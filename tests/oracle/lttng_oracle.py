@@ -223,6 +223,24 @@ def compare_bytes(ours, top, ok, name):
            % (name, what, len(theirs), late), '\n'.join(bad))
 
 
+def compare_processes(ours, top, ok, name):
+    """Of a process that is the same for them and us in all its threads, what it read and wrote is the sum of theirs."""
+    every = ours.ask('files', '--all', '--by=thread')['rows']
+    theirs = {what: {r[0]['tid']: r[1]['value'] for r in top['Per-process top I/O operations [%s]' % what]} for what in ('read', 'written')}
+    sums, spoilt = {}, set()
+    for r in every:
+        s = sums.setdefault(r['pid'], [0, 0])
+        got = [theirs['read'].get(r['tid'], 0), theirs['written'].get(r['tid'], 0)]
+        if got != [r['read_bytes'], r['written_bytes']]:
+            spoilt.add(r['pid'])    # compare_bytes() says why
+        s[0], s[1] = s[0] + got[0], s[1] + got[1]
+    bad = ['process %d: %s, theirs %s' % (r['pid'], [r['read_bytes'], r['written_bytes']], sums.get(r['pid']))
+           for r in ours.ask('files', '--all', '--by=process')['rows']
+           if r['pid'] not in spoilt and [r['read_bytes'], r['written_bytes']] != sums.get(r['pid'])]
+    ok(len(sums) - len(spoilt) > 3 and not bad, "%s: what %d processes read and wrote is the sum of lttng-iousagetop's threads"
+       % (name, len(sums) - len(spoilt)), '\n'.join(bad))
+
+
 def compare_latency(ours, latency, ok, name):
     calls = {r['name']: r for r in ours.ask('syscalls', '--all')['rows']}
     bad, n = [], 0
@@ -245,13 +263,13 @@ def compare_disks(ours, top, latency, ok, name):
     for r in ours.ask('io')['rows']:
         if r['op'] != 'flush':
             d = disk.setdefault(r['device'], [0, 0, 0])
-            d[0], d[1], d[2] = d[0] + r['count'] - r['partial'], d[1] + r['bytes'], d[2] + r['device_ns']
+            d[0], d[1], d[2] = d[0] + r['count'] - r['partial'], d[1] + r['sectors'], d[2] + r['device_ns']
     sectors = {r[0]['name']: r[1]['value'] for r in top.get('per-disk-top-sector', [])}
     for r in latency.get('disk-latency-stats', []):
-        got, want = disk.pop(r[0]['name'], None), (r[1]['value'], sectors[r[0]['name']] * 512, r[3]['value'] * r[1]['value'])
+        got, want = disk.pop(r[0]['name'], None), (r[1]['value'], sectors[r[0]['name']], r[3]['value'] * r[1]['value'])
         if not got or got[:2] != list(want[:2]) or abs(got[2] - want[2]) > 2:
             bad.append('%s: ours %s, theirs %s' % (r[0]['name'], got, want))
-    ok(not bad and not any(d[0] for d in disk.values()), "%s: the disks' requests, bytes and time in the device are "
+    ok(not bad and not any(d[0] for d in disk.values()), "%s: the disks' requests, sectors and time in the device are "
        'lttng-iolatencystats\'' % name, '\n'.join(bad) or disk)
 
 
@@ -265,6 +283,7 @@ def compare_io(whywait, trace, ok, name):
     top, latency = tables(theirs.ask('iousagetop', '--limit', '1000000')), tables(theirs.ask('iolatencystats'))
     if calls:
         compare_bytes(ours, top, ok, name)
+        compare_processes(ours, top, ok, name)
         compare_latency(ours, latency, ok, name)
     compare_disks(ours, top, latency, ok, name)
 

@@ -16,10 +16,14 @@ COMMANDS = 'usage sched syscalls files faults io irq locks procs net threads'.sp
 # Columns that add up over halves of the time, and over the threads that are asked for. Not there: what belongs to a
 # point in time of another row (a longest one), and waits that lie over the middle.
 ADD_TIME = {'usage': ['cpu_ns', 'runs'], 'usage_process': ['cpu_ns'], 'usage_cpu': ['busy_ns', 'other_ns', 'idle_ns', 'unknown_ns'],
-            'sched': ['running_ns', 'delays', 'delay_ns', 'runs', 'preempted', 'migrations'], 'syscalls': ['count', 'errors', 'total_ns', 'unfinished'],
+            'sched': ['running_ns', 'delays', 'delay_ns', 'runs', 'preempted', 'migrations'], 'sched_histogram': ['count'],
+            'syscalls': ['count', 'errors', 'total_ns', 'unfinished'], 'syscalls_process': ['count', 'errors', 'total_ns', 'unfinished'],
             'files': ['reads', 'writes', 'read_bytes', 'written_bytes'], 'faults': [], 'io': ['count', 'bytes', 'device_ns', 'partial'],
-            'io_process': ['count', 'bytes'], 'irq': ['count'], 'threads': ['running_ns', 'blocked_ns', 'ready_ns']}
+            'io_process': ['count', 'bytes', 'sectors'], 'io_file': ['count', 'bytes', 'sectors'],
+            'files_process': ['reads', 'writes', 'read_bytes', 'written_bytes', 'cached_bytes', 'cached_ns'], 'irq': ['count'], 'threads': ['running_ns', 'blocked_ns', 'ready_ns']}
 ADD_THREADS = {'usage': ['cpu_ns', 'runs'], 'sched': ['delays', 'delay_ns'], 'syscalls': ['count', 'errors', 'total_ns', 'blocked_ns'],
+               'syscalls_process': ['count', 'errors', 'total_ns', 'blocked_ns'], 'sched_histogram': ['count'],
+               'files_process': ['reads', 'read_bytes', 'cached_bytes', 'blocked_ns'],
                'threads': ['running_ns', 'blocked_ns']}
 # The names that the program promised.
 KEYS = {'usage': {'tid', 'comm', 'cpu_ns', 'percent'},
@@ -92,7 +96,8 @@ def threads(trace, kind, command, whole, every):
     """every: [{tid, pid, comm}]"""
     for option, key in (('--tid', 'tid'), ('--pid', 'pid'), ('--comm', 'comm')):
         got = []
-        if any(t[key] == -1 for t in every) or (option != '--tid' and kind not in ('usage', 'syscalls')):
+        if any(t[key] == -1 for t in every) or (option == '--pid' and kind not in ('usage', 'syscalls', 'syscalls_process')) or (
+                option == '--comm' and kind not in ('usage', 'syscalls')):
             continue # nobody can ask for the unknown; two kinds are enough for the other options
         for v in sorted({t[key] for t in every}, key=str):
             part = rows(trace, command, option, str(v))
@@ -110,8 +115,9 @@ def one(trace, tracer):
     every = [t for t in rows(trace, ['threads'])]
     p = run('usage', '--cgroup', '/x', trace)
     tap.ok(p.returncode == 1 and b'cgroup' in p.stderr, '%s: no cgroups are recorded, and it is said' % tracer, p.stderr)
+    tables = {}
     for kind, command, columns in kinds():
-        whole = rows(trace, command)
+        whole = tables[kind] = rows(trace, command)
         bad = [r for r in whole if list(r) != columns]
         tap.ok(not bad and KEYS.get(kind, set()) <= set(columns), '%s: the keys of %d rows are the columns of --help' % (kind, len(whole)),
                bad[:2])
@@ -120,6 +126,23 @@ def one(trace, tracer):
         halves(trace, kind, command, whole, info['begin_ns'], info['end_ns'])
         if kind in ADD_THREADS:
             threads(trace, kind, command, whole, every)
+    divided(tables)
+
+
+# Kinds of rows that are of the same things, divided in another way.
+SAME = (('io', 'io_process', ['count', 'bytes', 'sectors', 'queue_ns', 'device_ns', 'partial']),
+        ('io', 'io_file', ['count', 'bytes', 'sectors', 'queue_ns', 'device_ns', 'partial']),
+        ('syscalls', 'syscalls_process', ['count', 'errors', 'total_ns', 'blocked_ns', 'unfinished', 'entered_before', 'other_blocked_ns']),
+        ('files_thread', 'files_process', ['reads', 'read_bytes', 'cached_bytes', 'cached_ns', 'writes', 'written_bytes',
+                                           'other_calls', 'total_ns', 'blocked_ns', 'disk_ns', 'failed']))
+
+
+def divided(tables):
+    for a, b, columns in SAME:
+        bad = [(c, total(tables[a], c), total(tables[b], c)) for c in columns if total(tables[a], c) != total(tables[b], c)]
+        tap.ok(not bad, '%s and %s have the same %d sums' % (a, b, len(columns)), bad)
+    delays = total(tables['sched'], 'delays')
+    tap.ok(total(tables['sched_histogram'], 'count') == delays, 'sched: the histogram has all %d delays' % delays, tables['sched_histogram'])
 
 
 def timeline(trace):

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Oracle: perf sched timehist. On the perf.data files of the shared traces, `sched` has the same runs, time on
-a CPU and delay from wakeup to run for each thread. Not compared are: the time of a thread with a run whose begin
+a CPU and delay from wakeup to run for each thread, and `sched --by=histogram` its delays. Not compared are: the time of a thread with a run whose begin
 perf did not see (it prints 0.000); the delay of one that was preempted, or was woken while it still ran (perf
 prints a wait and no delay), which perf leaves out of its delays. TAP; exit 77 where the traces or perf are absent."""
-import glob, json, os, re, subprocess, sys
+import collections, glob, json, os, re, subprocess, sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 from tap import Tap
@@ -19,18 +19,19 @@ LINE = re.compile(r'^ *\d+\.\d+ +\[\d+\] +(.*?)\[(\d+)(?:/\d+)?\] +([\d.]+) +([\
 tap = Tap()
 for path in files:
     p = subprocess.run(['perf', 'sched', 'timehist', '-i', path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    theirs = {}
+    theirs, delays = {}, {}
     for line in p.stdout.decode(errors='replace').splitlines():
         m = LINE.match(line)
         if m:
             t = theirs.setdefault(int(m.group(2)), [0, 0.0, 0.0, True, True])
+            delays.setdefault(int(m.group(2)), []).append(round(float(m.group(4)) * 1000))
             t[0] += 1
             t[3] &= m.group(5) != '0.000'
             t[4] &= m.group(3) == '0.000' or m.group(4) != '0.000'
             t[1] += float(m.group(5)) * 1e6
             t[2] += float(m.group(4)) * 1e6
     ours = {r['tid']: r for r in json.loads(subprocess.run([W, 'sched', '--json', '-q', path], stdout=subprocess.PIPE).stdout)['rows']}
-    bad, compared = [], 0
+    bad, compared, full = [], 0, []
     for tid, (runs, run_ns, delay_ns, time_known, delay_known) in sorted(theirs.items()):
         r = ours.get(tid)
         # A run that goes on at the end is not among perf's; one whose begin was hidden is not among ours.
@@ -42,6 +43,18 @@ for path in files:
             bad.append('%d: on a CPU: perf %.0f ns, here %d' % (tid, run_ns, r['running_ns']))
         if delay_known and r['runs'] == runs and not r['preempted'] and abs(r['delay_ns'] - delay_ns) > slack:
             bad.append('%d: delay: perf %.0f ns, here %d' % (tid, delay_ns, r['delay_ns']))
+        if delay_known and r['runs'] == runs and not r['preempted']:
+            full.append(tid)
         compared += time_known and delay_known and r['runs'] == runs and not r['preempted']
     tap.ok(not bad and compared > 10, '%s: %d threads, %d of them in full' % (os.path.relpath(path, TRACES), len(theirs), compared), bad)
+    bad, n = [], 0
+    for tid in full:    # perf cuts to whole microseconds, as the buckets do; it prints no delay as 0
+        got = {r['from_ns']: r['count'] for r in json.loads(subprocess.run(
+            [W, 'sched', '--by=histogram', '--tid', str(tid), '--json', '-q', path], stdout=subprocess.PIPE).stdout)['rows']
+            if r['from_ns'] and r['count']}
+        want = collections.Counter(1000 << d.bit_length() - 1 for d in delays[tid] if d)
+        n += sum(want.values())
+        if got != want:
+            bad.append('%d: perf %s, here %s' % (tid, dict(want), got))
+    tap.ok(not bad and n > 50, '%s: the histograms of %d threads have their %d delays' % (os.path.relpath(path, TRACES), len(full), n), bad)
 sys.exit(tap.end())
