@@ -58,6 +58,13 @@ union ww_cell {
 	const char *s;
 };
 
+/* Kinds of events that figures are made of: needs.c. */
+enum ww_need {
+	WW_NEED_SYSCALLS, WW_NEED_BLOCK, WW_NEED_FAULTS, WW_NEED_FAULT_ENDS, WW_NEED_INTERRUPTS, WW_NEED_IRQ, WW_NEED_SOFTIRQ,
+	WW_NEED_TIMERS, WW_NEED_PACKETS, WW_NEED_LOCKS, WW_NEED_NUMA, WW_NEED_WAKEUPS, WW_NEED_N
+};
+#define WW_NEED(need) (1u << (need))
+
 struct ww_analysis;
 
 /* A result: nrows x analysis->ncolumns cells, row after row; in the arena it was made in. */
@@ -74,12 +81,23 @@ struct ww_analysis {
 	uint32_t ncolumns;
 	const struct ww_chart *chart; /* NULL: not over time */
 	bool of_command; /* of everybody else little is recorded: without another wish, the command's own */
+	uint32_t needs; /* bits, WW_NEED(): a trace that lacks one of these tells nothing of what the figure is about */
+	uint32_t parts; /* the same: of this part of it, rows or columns */
 	bool one_thread; /* the answer is about one thread, else about all that the query takes */
 	/* A pure function of the facts; rows in the order in which a person wants them. query->top: that
 	 * many rows. Error -WW_ENOTHREAD when the query names a thread that is not there. */
 	int (*run)(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 		   struct ww_err *err);
 };
+
+/* A kind of events that the trace has not, so that what is made of them is not known, which is not none. */
+struct ww_lack {
+	const char *what, *events; /* for a person: "block requests", "block_rq_issue, block_rq_complete" */
+	bool all; /* nothing of the figure is known */
+};
+
+/* What the trace lacks of what the analysis is made of; returns how many, static strings. */
+uint32_t ww_analysis_lacks(const struct ww_facts *f, const struct ww_analysis *a, struct ww_lack ret[WW_NEED_N]);
 
 /* 0, or -WW_EUNSUPPORTED: the trace does not tell of any thread in which cgroup it was. */
 int ww_query_need_cgroups(const struct ww_facts *f, struct ww_err *err);

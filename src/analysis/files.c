@@ -272,14 +272,17 @@ static int run_threads(struct ww_arena *mem, const struct ww_facts *f, const str
 }
 
 const struct ww_analysis ww_analysis_files = {
+	.needs = WW_NEED(WW_NEED_SYSCALLS),
 	.name = "files", .summary = "what was read and written, by file: bytes, calls, time, waiting for the disk",
 	.columns = columns, .ncolumns = F_NCOLUMNS, .run = run_files, .of_command = true,
 };
 const struct ww_analysis ww_analysis_files_process = {
+	.needs = WW_NEED(WW_NEED_SYSCALLS),
 	.name = "files_process", .summary = "what each process read and wrote",
 	.columns = process_columns, .ncolumns = P_NCOLUMNS, .run = run_processes, .of_command = true,
 };
 const struct ww_analysis ww_analysis_files_thread = {
+	.needs = WW_NEED(WW_NEED_SYSCALLS),
 	.name = "files_thread", .summary = "what each thread read and wrote",
 	.columns = thread_columns, .ncolumns = T_NCOLUMNS, .run = run_threads, .of_command = true,
 };

@@ -185,18 +185,22 @@ static int run_latency(struct ww_arena *mem, const struct ww_facts *f, const str
 }
 
 const struct ww_analysis ww_analysis_io = {
+	.needs = WW_NEED(WW_NEED_BLOCK),
 	.name = "io", .summary = "block requests by device: how many, how much, queued and in the device",
 	.columns = device_columns, .ncolumns = NCOLUMNS, .run = run_devices,
 };
 const struct ww_analysis ww_analysis_io_process = {
+	.needs = WW_NEED(WW_NEED_BLOCK),
 	.name = "io_process", .summary = "block requests by who asked for them",
 	.columns = process_columns, .ncolumns = NCOLUMNS, .run = run_processes,
 };
 const struct ww_analysis ww_analysis_io_file = {
+	.needs = WW_NEED(WW_NEED_BLOCK),
 	.name = "io_file", .summary = "block requests by the file that they were for",
 	.columns = file_columns, .ncolumns = NCOLUMNS, .run = run_files,
 };
 const struct ww_analysis ww_analysis_io_latency = {
+	.needs = WW_NEED(WW_NEED_BLOCK),
 	.name = "io_latency", .summary = "how long block requests took, as a histogram",
 	.columns = latency_columns, .ncolumns = WW_HISTOGRAM_NCOLUMNS, .run = run_latency,
 };

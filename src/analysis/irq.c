@@ -217,10 +217,14 @@ static int run_threads(struct ww_arena *mem, const struct ww_facts *f, const str
 }
 
 const struct ww_analysis ww_analysis_irq = {
+	.needs = WW_NEED(WW_NEED_INTERRUPTS),
+	.parts = WW_NEED(WW_NEED_IRQ) | WW_NEED(WW_NEED_SOFTIRQ) | WW_NEED(WW_NEED_TIMERS),
 	.name = "irq", .summary = "interrupts, softirqs and timers: how often, how long, whom they interrupted",
 	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
 };
 const struct ww_analysis ww_analysis_irq_thread = {
+	.needs = WW_NEED(WW_NEED_INTERRUPTS),
+	.parts = WW_NEED(WW_NEED_IRQ) | WW_NEED(WW_NEED_SOFTIRQ) | WW_NEED(WW_NEED_TIMERS),
 	.name = "irq_thread", .summary = "what interrupts took from each thread",
 	.columns = thread_columns, .ncolumns = T_NCOLUMNS, .run = run_threads,
 };

@@ -111,6 +111,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 }
 
 const struct ww_analysis ww_analysis_locks = {
+	.parts = WW_NEED(WW_NEED_SYSCALLS) | WW_NEED(WW_NEED_LOCKS),
 	.name = "locks", .summary = "waiting for futexes and locks: which, who waited, who held it, how long",
 	.columns = columns, .ncolumns = NCOLUMNS, .run = run, .of_command = true,
 };

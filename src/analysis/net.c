@@ -219,6 +219,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 }
 
 const struct ww_analysis ww_analysis_net = {
+	.needs = WW_NEED(WW_NEED_PACKETS),
 	.name = "net", .summary = "connections: bytes, retransmissions, round trips, who waited for them",
 	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
 };

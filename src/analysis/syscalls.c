@@ -175,10 +175,12 @@ static int run_processes(struct ww_arena *mem, const struct ww_facts *f, const s
 }
 
 const struct ww_analysis ww_analysis_syscalls = {
+	.needs = WW_NEED(WW_NEED_SYSCALLS),
 	.name = "syscalls", .summary = "system calls by name: how many, how long, how much of it waiting",
 	.columns = columns, .ncolumns = NSUMS, .run = run, .of_command = true,
 };
 const struct ww_analysis ww_analysis_syscalls_process = {
+	.needs = WW_NEED(WW_NEED_SYSCALLS),
 	.name = "syscalls_process", .summary = "system calls by name, of each process",
 	.columns = process_columns, .ncolumns = P_NCOLUMNS, .run = run_processes, .of_command = true,
 };

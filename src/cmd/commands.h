@@ -13,7 +13,7 @@ enum ww_exit {
 	WW_EXIT_DONE = 0,
 	WW_EXIT_FAILED = 1,
 	WW_EXIT_USAGE = 2,
-	WW_EXIT_PARTIAL = 3, /* an answer, but events were lost or the trace is damaged */
+	WW_EXIT_PARTIAL = 3, /* an answer, but events were lost, the trace is damaged, or it has nothing of what is asked */
 };
 
 /* The exit status of several traces together: a failure before a partial answer before none of both. */

@@ -103,7 +103,8 @@ struct ww_host { /* one host a facts */
 /* What the producer recorded, so that an answer can say what it cannot know. */
 struct ww_knowledge {
 	bool switches, waking, wakeup, irq, softirq, timers, syscalls, block, packets, faults, files, work,
-		exceptions, target;
+		exceptions, target,
+		vectors, locks, numa, addresses; /* addresses: of packets */
 };
 
 /* Left by sealing, for slices.h: a mark every so many rows. */

@@ -125,12 +125,19 @@ static void note_knowledge(struct ww_model *m, const struct ww_bound *b)
 	case WW_K_SOFT_ENTRY: k->softirq = m->has_softirq = true; break;
 	case WW_K_VECTOR_ENTRY: /* others than the timer's may be recorded without it */
 		m->has_timer_vector |= !strcmp(ww_facts_str(m->f, b->name), "local_timer_entry");
+		k->vectors |= m->has_timer_vector;
 		break;
 	case WW_K_HRT_EXPIRE: k->timers = m->has_timers = true; break;
 	case WW_K_SYS_ENTRY: k->syscalls = m->has_syscalls = true; break;
 	case WW_K_RAW_ENTRY: k->syscalls = m->has_syscalls = m->all_syscalls = true; break;
-	case WW_K_RQ_COMPLETE: k->block = true; break;
-	case WW_K_NET_RECV: k->packets = true; break;
+	case WW_K_OWN_SYS_ENTRY: case WW_K_OWN_BLOCK: k->syscalls = true; break;
+	case WW_K_RQ_QUEUE: case WW_K_RQ_ISSUE: case WW_K_RQ_COMPLETE: k->block = true; break;
+	case WW_K_LOCK_BEGIN: k->locks = true; break;
+	case WW_K_NUMA_MOVE: case WW_K_NUMA_SWAP: case WW_K_NUMA_STICK: k->numa = true; break;
+	case WW_K_NET_SEND: case WW_K_NET_RECV:
+		k->packets |= b->kind == WW_K_NET_RECV;
+		k->addresses |= has_field(ww_trace_class(m->trace, (uint32_t)(b - m->bound)), "network_header", 14);
+		break;
 	case WW_K_FAULT: k->exceptions = m->has_exceptions = true; break;
 	case WW_K_OWN_FAULT_END: k->faults = m->has_fault_end = true; break;
 	case WW_K_OWN_FILE: case WW_K_DUMP_FD: k->files = true; break;

@@ -5,7 +5,9 @@
 
 The oracle is the facts, row by row, through SQL: where each fault, request or call of a row lacks its end, there is no sum
 of them, no mean and no longest one; where one has it, they are those of the ones that have it. Traces: one of LTTng, one
-of trace-cmd, one of perf."""
+of trace-cmd, one of perf.
+
+What events a trace has at all say babeltrace2, trace-cmd and perf: a figure of others has no rows, and that is not none."""
 import collections, json, os, re, subprocess, sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
@@ -13,6 +15,7 @@ from tap import Tap
 
 W = os.environ['WHYWAIT']
 TRACES = ('single/trace', 'tracecmd-v7-none/trace.dat', 'perf-sched-syscalls/perf.data')
+MORE = ('perf-sched/perf.data', 'nfs-loopback/nfs-events/trace.dat', 'tracecmd-single/trace.dat', 'variants/lt-rotate')
 OPS = ('read', 'write', 'flush', 'discard')
 tap = Tap()
 
@@ -85,6 +88,42 @@ def text(trace):
             tap.ok(not bad and re.search(r'(?<=\s)\?(?=\s)', out), '%s: as text what is not known is a question mark' % ' '.join(args), bad[:2])
 
 
+def names_by_peer(trace):
+    """The events that a peer says the trace has, without their subsystem."""
+    if trace.endswith('.data'):
+        out = subprocess.run(['perf', 'evlist', '-i', trace], stdout=subprocess.PIPE).stdout.decode().split()
+    elif trace.endswith('.dat'):
+        out = [l.split(': ')[1].strip(' :') for l in subprocess.run(
+            ['trace-cmd', 'report', '-N', '-q', '-i', trace], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.decode(errors='replace')
+            .splitlines() if l.count(': ') >= 2]
+    else:
+        text = subprocess.run(['babeltrace2', trace], stdout=subprocess.PIPE).stdout.decode(errors='replace')
+        out = re.findall(r'^\[[^]]*\] \(\+[^)]*\) (?:\S+ )?(\w+):', text, re.M)
+    return {n.split(':')[-1] for n in out}
+
+
+FIGURES = {'io': '^block_rq_', 'io --by=process': '^block_rq_', 'io --by=latency': '^block_rq_', 'faults': 'page_fault_user',
+           'faults --by=file': 'page_fault_user', 'syscalls': '^(sys_|syscall_)enter|^syscall_entry', 'files': '^(sys_|syscall_)enter|^syscall_entry',
+           'irq': '^(irq_)?(softirq_entry|handler_entry)|hrtimer_expire_entry|local_timer_entry',
+           'irq --by=thread': '^(irq_)?(softirq_entry|handler_entry)|hrtimer_expire_entry|local_timer_entry',
+           'sched --by=numa': '^sched_(move|swap|stick)_numa', 'usage': '^sched_switch', 'procs': '^sched_switch'}
+
+
+def absent(trace):
+    """An event that is not in the trace is no zero."""
+    names, bad, n = names_by_peer(trace), [], 0
+    for figure, wanted in FIGURES.items():
+        p = run(*figure.split(), '--json', trace)
+        have, got = any(re.search(wanted, x) for x in names), json.loads(p.stdout)
+        said = any(x['all'] for x in got['not_recorded'])
+        n += not have
+        # A trace may have a kind of events of which none happened: LTTng's lists it, and only that trace knows.
+        if have == said or (p.returncode == 3) != said or (said and (got['rows'] or b'not recorded' not in p.stderr)):
+            if have or not os.path.isdir(trace):
+                bad.append((figure, have, p.returncode, got['not_recorded'], p.stderr))
+    tap.ok(len(names) > 2 and not bad, '%d of %d figures are of events that the trace has not, and it is said' % (n, len(FIGURES)), bad[:2])
+
+
 def main():
     root = os.environ.get('WW_TRACES', '')
     traces = sys.argv[1:] or [os.path.join(root, t) for t in TRACES if os.path.exists(os.path.join(root, t))]
@@ -93,8 +132,13 @@ def main():
         return 77
     for t in traces:
         tap.note(t)
-        for part in (faults, requests, calls, text):
+        for part in (faults, requests, calls, text, absent):
             part(t)
+    for t in MORE:
+        t = os.path.join(root, t)
+        if not sys.argv[1:] and os.path.exists(t):
+            tap.note(t)
+            absent(t)
     return tap.end()
 
 
