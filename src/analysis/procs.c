@@ -4,13 +4,14 @@
 
 extern const struct ww_analysis ww_analysis_procs;
 
-enum { PID, PARENT, DEPTH, COMM, EXE, BEGIN, END, STARTED, EXITED, THREADS, CPU, VPID, NS, CGROUP, NCOLUMNS };
+enum { PID, PARENT, DEPTH, COMM, NAMES, EXE, BEGIN, END, STARTED, EXITED, THREADS, CPU, VPID, NS, CGROUP, NCOLUMNS };
 
 static const struct ww_column columns[NCOLUMNS] = {
 	[PID] = {"pid", "process", WW_T_INT, "process id"},
 	[PARENT] = {"parent_pid", "parent", WW_T_ID, "who started it; -1 not known"},
 	[DEPTH] = {"depth", "depth", WW_T_INT, "below the first ancestor that is known"},
 	[COMM] = {"comm", "name", WW_T_STR, "last name of its main thread", .indent = DEPTH},
+	[NAMES] = {"names", "its names", WW_T_STR, "that its main thread had, oldest first, up to twelve: of each exec, and those it gave itself"},
 	[EXE] = {"exe", "program", WW_T_STR, "file of its last exec"},
 	[BEGIN] = {"start_ns", "from", WW_T_TIME, "fork, or begin of the trace"},
 	[END] = {"end_ns", "to", WW_T_TIME, "exit, or end of the trace"},
@@ -69,6 +70,18 @@ static uint32_t parent_row(const struct ww_facts *f, struct ww_rows *rows, uint3
 	return at ? (uint32_t)*at : WW_NONE;
 }
 
+/* "sh > bash > sleep" */
+static const char *names_of(struct ww_arena *mem, const struct ww_facts *f, uint32_t t)
+{
+	const char **names, *text;
+	uint32_t n = ww_name_comms(mem, f, t, INT64_MIN, INT64_MAX, &names);
+
+	text = n ? names[0] : "";
+	for (uint32_t i = 1; i < n; i++)
+		text = ww_arena_printf(mem, "%s > %s", text, names[i]);
+	return text;
+}
+
 static void put(struct ww_arena *mem, const struct ww_facts *f, struct ww_rows *rows, uint32_t row, uint32_t depth,
 		union ww_cell *c)
 {
@@ -79,6 +92,7 @@ static void put(struct ww_arena *mem, const struct ww_facts *f, struct ww_rows *
 	c[PARENT].i = parent == WW_NONE ? -1 : f->thread.pid[((struct proc *)ww_rows_at(rows, parent))->main];
 	c[DEPTH].i = depth;
 	c[COMM].s = ww_name_comm(f, t);
+	c[NAMES].s = names_of(mem, f, t);
 	c[EXE].s = ww_facts_str(f, f->thread.exe[t]);
 	c[BEGIN].i = p->begin;
 	c[END].i = p->end;

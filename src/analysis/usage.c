@@ -11,7 +11,8 @@
 #include "facts/slices.h"
 
 extern const struct ww_analysis ww_analysis_usage, ww_analysis_usage_process, ww_analysis_usage_cgroup,
-	ww_analysis_usage_cpu, ww_analysis_usage_time;
+	ww_analysis_usage_cpu, ww_analysis_usage_time, ww_analysis_usage_thread_time, ww_analysis_usage_process_time,
+	ww_analysis_usage_cgroup_time;
 
 static const struct ww_column thread_columns[] = {
 	{"tid", "tid", WW_T_INT, "thread id"},
@@ -175,25 +176,12 @@ static void moves_make(struct ww_arena *mem, const struct ww_facts *f, struct mo
 	}
 }
 
-struct cgroup_sum {
-	int64_t ns;
-	uint32_t cgroup, threads;
-};
-
-static void add_cgroup(struct ww_rows *r, struct ww_rows *pairs, uint32_t cgroup, uint32_t thread, int64_t ns)
-{
-	struct cgroup_sum *s = ww_rows_get(r, cgroup);
-	struct ww_share *pair = ww_rows_get(pairs, ((uint64_t)cgroup << 32) | thread);
-
-	s->cgroup = cgroup;
-	s->ns += ns;
-	s->threads += !pair->ns;
-	pair->ns += ns;
-}
+/* Is told of each part of a run in which the thread was in one cgroup. */
+typedef void (*piece_fn)(void *ctx, uint32_t cgroup, uint32_t thread, int64_t from, int64_t to);
 
 /* A run of a thread that was moved meanwhile is of several. */
-static void add_run(const struct ww_facts *f, const struct moves *m, uint32_t thread, int64_t from, int64_t to,
-		    struct ww_rows *r, struct ww_rows *pairs)
+static void each_piece(const struct ww_facts *f, const struct moves *m, uint32_t thread, int64_t from, int64_t to,
+		       piece_fn piece, void *ctx)
 {
 	const uint64_t *first = m->first.n ? ww_u64map_find(&m->first, thread) : NULL;
 	uint32_t cgroup = first ? f->cgroup_move.from[*first - 1] : f->thread.cgroup[thread];
@@ -201,12 +189,43 @@ static void add_run(const struct ww_facts *f, const struct moves *m, uint32_t th
 	for (uint32_t k = first ? (uint32_t)*first : 0; k && f->cgroup_move.ts_ns[k - 1] < to; k = m->next[k - 1]) {
 		int64_t at = f->cgroup_move.ts_ns[k - 1];
 		if (at > from) {
-			add_cgroup(r, pairs, cgroup, thread, at - from);
+			piece(ctx, cgroup, thread, from, at);
 			from = at;
 		}
 		cgroup = f->cgroup_move.to[k - 1];
 	}
-	add_cgroup(r, pairs, cgroup, thread, to - from);
+	piece(ctx, cgroup, thread, from, to);
+}
+
+/* The part of a run that lies in the range, of a thread that is asked for; false: none. */
+static bool taken_part(const struct ww_facts *f, const struct ww_query *q, uint32_t run, int64_t *ret_from, int64_t *ret_to)
+{
+	const uint32_t t = f->run.thread[run];
+
+	*ret_from = WW_MAX(f->run.start_ts_ns[run], q->from_ts_ns);
+	*ret_to = WW_MIN(f->run.start_ts_ns[run] + f->run.dur_ns[run], q->to_ts_ns);
+	return *ret_to > *ret_from && !(f->thread.flags[t] & WW_TF_IDLE) && ww_query_takes(f, q, t);
+}
+
+struct cgroup_sum {
+	int64_t ns;
+	uint32_t cgroup, threads;
+};
+
+struct cgroup_sums {
+	struct ww_rows r, pairs;
+};
+
+static void add_cgroup(void *ctx, uint32_t cgroup, uint32_t thread, int64_t from, int64_t to)
+{
+	struct cgroup_sums *all = ctx;
+	struct cgroup_sum *s = ww_rows_get(&all->r, cgroup);
+	struct ww_share *pair = ww_rows_get(&all->pairs, ((uint64_t)cgroup << 32) | thread);
+
+	s->cgroup = cgroup;
+	s->ns += to - from;
+	s->threads += !pair->ns;
+	pair->ns += to - from;
 }
 
 static int most_cgroup_first(const void *a, const void *b)
@@ -230,23 +249,159 @@ static bool put_cgroup(const struct ww_fill *x, const void *sum, uint32_t row, u
 static int run_cgroups(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 		       struct ww_err *err)
 {
-	struct ww_rows r, pairs;
+	struct cgroup_sums all;
 	struct moves moves;
+	int64_t from, to;
 
-	ww_rows_init(&r, sizeof(struct cgroup_sum));
-	ww_rows_init(&pairs, sizeof(struct ww_share));
+	ww_rows_init(&all.r, sizeof(struct cgroup_sum));
+	ww_rows_init(&all.pairs, sizeof(struct ww_share));
+	moves_make(mem, f, &moves);
+	for (uint32_t i = 0; i < f->run.n; i++)
+		if (taken_part(f, q, i, &from, &to))
+			each_piece(f, &moves, f->run.thread[i], from, to, add_cgroup, &all);
+	ww_u64map_release(&moves.first);
+	ww_rows_release(&all.pairs);
+	return fill(mem, f, q, ret, &ww_analysis_usage_cgroup, &all.r, most_cgroup_first, put_cgroup);
+}
+
+/* ---- the same three, slice by slice: a row where it is not nothing. Runs of a CPU do not overlap, so that there are at
+ * most as many rows as runs, and slices of CPUs. ---- */
+
+enum { S_TS, S_DUR, S_WHO };
+
+#define SLICE_COLUMNS {"ts_ns", "from", WW_T_TIME, "begin of the slice"}, {"dur_ns", "length", WW_T_DUR, "shorter only for the last one"}
+#define SLICE_SUMS {"cpu_ns", "on CPUs", WW_T_DUR, "in the slice; who had none has no row"}, \
+	{"percent", "%", WW_T_PERCENT, "of the slice; more than 100 on several CPUs"}
+
+static const struct ww_column thread_time_columns[] = {
+	SLICE_COLUMNS,
+	{"tid", "tid", WW_T_INT, "thread id"},
+	{"pid", "process", WW_T_ID, "process id; -1 unknown"},
+	{"comm", "name", WW_T_STR, "last name of the thread"},
+	SLICE_SUMS,
+};
+static const struct ww_column process_time_columns[] = {
+	SLICE_COLUMNS,
+	{"pid", "process", WW_T_ID, "process id; -1 unknown"},
+	{"comm", "name", WW_T_STR, "last name of its main thread"},
+	SLICE_SUMS,
+};
+static const struct ww_column cgroup_time_columns[] = {
+	SLICE_COLUMNS,
+	{"cgroup", "cgroup", WW_T_TEXT, "path in the second version's hierarchy; empty: not known. Those below are not in it"},
+	SLICE_SUMS,
+};
+
+struct slice_sum {
+	int64_t ns;
+	uint32_t slice, thread, cgroup;
+};
+
+struct slice_sums {
+	const struct ww_facts *f;
+	const struct ww_analysis *a;
+	struct ww_slicing s;
+	struct ww_rows r;
+};
+
+static void add_slices(void *ctx, uint32_t cgroup, uint32_t thread, int64_t from, int64_t to)
+{
+	struct slice_sums *all = ctx;
+	const uint64_t who = all->a == &ww_analysis_usage_cgroup_time	? cgroup
+			     : all->a == &ww_analysis_usage_process_time ? ww_process_key(all->f, thread)
+									 : thread; /* of at most 33 bits */
+
+	for (uint32_t i = (uint32_t)((from - all->s.from_ts_ns) / all->s.every_ns); i < all->s.n && from < to; i++) {
+		struct slice_sum *s = ww_rows_get(&all->r, (uint64_t)i << 33 | who);
+		int64_t begin, end;
+		ww_slicing_bounds(&all->s, i, &begin, &end);
+		s->slice = i;
+		s->thread = thread;
+		s->cgroup = cgroup;
+		s->ns += WW_MIN(to, end) - from;
+		from = WW_MIN(to, end);
+	}
+}
+
+static int earliest_first(const void *a, const void *b)
+{
+	const struct slice_sum *x = a, *y = b;
+
+	if (x->slice != y->slice)
+		return x->slice < y->slice ? -1 : 1;
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+}
+
+static bool put_slice(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	const struct slice_sum *s = sum;
+	union ww_cell *last = c + x->analysis->ncolumns - 1;
+
+	ww_slicing_bounds(x->ctx, s->slice, &c[S_TS].i, &c[S_DUR].i);
+	c[S_DUR].i -= c[S_TS].i;
+	if (x->analysis == &ww_analysis_usage_cgroup_time) {
+		c[S_WHO].s = ww_facts_str(x->f, s->cgroup);
+	} else if (x->analysis == &ww_analysis_usage_process_time) {
+		c[S_WHO].i = x->f->thread.pid[s->thread];
+		c[S_WHO + 1].s = ww_name_comm(x->f, ww_process_main(x->f, s->thread));
+	} else {
+		c[S_WHO].i = x->f->thread.tid[s->thread];
+		c[S_WHO + 1].i = x->f->thread.pid[s->thread];
+		c[S_WHO + 2].s = ww_name_comm(x->f, s->thread);
+	}
+	last[-1].i = s->ns;
+	last->d = percent(s->ns, c[S_DUR].i);
+	return true;
+}
+
+static int make_slices(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+		       const struct ww_analysis *a, struct ww_err *err)
+{
+	struct slice_sums all = {.f = f, .a = a};
+	struct moves moves;
+	int64_t from, to;
+	int rc = ww_slicing_make(f, q, f->host.ncpus, "CPUs", &all.s, err);
+
+	if (rc)
+		return rc;
+	ww_rows_init(&all.r, sizeof(struct slice_sum));
 	moves_make(mem, f, &moves);
 	for (uint32_t i = 0; i < f->run.n; i++) {
-		uint32_t t = f->run.thread[i];
-		int64_t from = WW_MAX(f->run.start_ts_ns[i], q->from_ts_ns);
-		int64_t to = WW_MIN(f->run.start_ts_ns[i] + f->run.dur_ns[i], q->to_ts_ns);
-		if (to > from && !(f->thread.flags[t] & WW_TF_IDLE) && ww_query_takes(f, q, t))
-			add_run(f, &moves, t, from, to, &r, &pairs);
+		if (!taken_part(f, q, i, &from, &to))
+			continue;
+		from = WW_MAX(from, all.s.from_ts_ns);
+		if (a == &ww_analysis_usage_cgroup_time)
+			each_piece(f, &moves, f->run.thread[i], from, to, add_slices, &all);
+		else
+			add_slices(&all, 0, f->run.thread[i], from, to);
 	}
 	ww_u64map_release(&moves.first);
-	ww_rows_release(&pairs);
-	return fill(mem, f, q, ret, &ww_analysis_usage_cgroup, &r, most_cgroup_first, put_cgroup);
+	const struct ww_fill fill = {
+		.analysis = a, .f = f, .q = q, .mem = mem, .order = earliest_first, .put = put_slice, .ctx = &all.s,
+	};
+	ww_rows_fill(&fill, &all.r, ret);
+	return 0;
 }
+
+static int run_thread_time(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+			   struct ww_err *err)
+{
+	return make_slices(mem, f, q, ret, &ww_analysis_usage_thread_time, err);
+}
+
+static int run_process_time(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+			    struct ww_err *err)
+{
+	return make_slices(mem, f, q, ret, &ww_analysis_usage_process_time, err);
+}
+
+static int run_cgroup_time(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
+			   struct ww_err *err)
+{
+	return make_slices(mem, f, q, ret, &ww_analysis_usage_cgroup_time, err);
+}
+
+/* ---- by CPU ---- */
 
 struct cpu_sum {
 	int64_t busy, other, idle;
@@ -357,4 +512,16 @@ const struct ww_analysis ww_analysis_usage_cpu = {
 const struct ww_analysis ww_analysis_usage_time = {
 	.name = "usage_time", .summary = "how busy the CPUs were, slice by slice (--every)",
 	.columns = time_columns, .ncolumns = WW_ARRAY_SIZE(time_columns), .chart = &time_chart, .run = run_time,
+};
+const struct ww_analysis ww_analysis_usage_thread_time = {
+	.name = "usage_thread_time", .summary = "who had the CPUs, by thread, slice by slice (--every)",
+	.columns = thread_time_columns, .ncolumns = WW_ARRAY_SIZE(thread_time_columns), .run = run_thread_time,
+};
+const struct ww_analysis ww_analysis_usage_process_time = {
+	.name = "usage_process_time", .summary = "who had the CPUs, by process, slice by slice (--every)",
+	.columns = process_time_columns, .ncolumns = WW_ARRAY_SIZE(process_time_columns), .run = run_process_time,
+};
+const struct ww_analysis ww_analysis_usage_cgroup_time = {
+	.name = "usage_cgroup_time", .summary = "who had the CPUs, by cgroup, slice by slice (--every)",
+	.columns = cgroup_time_columns, .ncolumns = WW_ARRAY_SIZE(cgroup_time_columns), .run = run_cgroup_time,
 };

@@ -1,6 +1,7 @@
 /* table_cmd.c - whywait usage, sched, syscalls, ...: the analyses of analyses.c as commands.
  *
- * One function serves them all: load, run, sort, cut, print. An analysis NAME_X is `whywait NAME --by=X`.
+ * One function serves them all: load, run, sort, cut, print. An analysis NAME_X is `whywait NAME --by=X`; with --every
+ * it is NAME_X_time, where there is one.
  */
 #include "base/units.h"
 #include "cmd/table_cmd.h"
@@ -242,8 +243,8 @@ int ww_table_cmd(int argc, char **argv)
 	rc = ww_opts_parse(&o, argc, argv, &spec);
 	if (rc >= 0)
 		return rc;
-	if (to.every_ns && to.analysis == to.first && (o.json || !chart_of(to.first)))
-		to.analysis = find_by(to.first, "time");
+	if (to.every_ns && (to.analysis != to.first || o.json || !chart_of(to.first)) && find_by(to.analysis, "time"))
+		to.analysis = find_by(to.analysis, "time");
 	rc = ww_load(o.traces[0], &o, &l);
 	if (rc)
 		return rc;

@@ -347,7 +347,6 @@ void ww_on_fork(struct ww_model *m, const struct ww_event *ev)
 		forget_pid(m, pid);
 	ww_thr_set_pid(m, t, pid);
 	f->thread.parent[t->index] = parent->index;
-	f->thread.comm[t->index] = f->thread.comm[parent->index];
 	f->thread.exe[t->index] = f->thread.exe[parent->index];
 	f->thread.cgroup[t->index] = f->thread.cgroup[parent->index];
 	f->thread.flags[t->index] = WW_TF_FORKED | (f->thread.flags[parent->index] & (WW_TF_KERNEL | WW_TF_TARGET));
@@ -357,6 +356,9 @@ void ww_on_fork(struct ww_model *m, const struct ww_event *ev)
 		f->thread.vtid[t->index] = (int32_t)vtids[n - 1];
 	if (ww_v_has(ev, S_FK_COMM))
 		ww_thr_set_comm(m, t, &ev->v[S_FK_COMM]);
+	/* The parent may have named itself since it was seen last, so what the event says comes first. */
+	if (!*ww_facts_str(f, f->thread.comm[t->index]))
+		f->thread.comm[t->index] = f->thread.comm[parent->index];
 	t->kernel = parent->kernel;
 	/* It will return from the call that made it, where calls are recorded. */
 	t->mode = parent->full_syscalls ? WW_MODE_KERNEL : WW_MODE_UNKNOWN;

@@ -16,6 +16,7 @@ COMMANDS = 'usage sched syscalls files faults io irq locks procs net threads'.sp
 # Columns that add up over halves of the time, and over the threads that are asked for. Not there: what belongs to a
 # point in time of another row (a longest one), and waits that lie over the middle.
 ADD_TIME = {'usage': ['cpu_ns', 'runs'], 'usage_process': ['cpu_ns'], 'usage_cpu': ['busy_ns', 'other_ns', 'idle_ns', 'unknown_ns'],
+            'usage_thread_time': ['cpu_ns'], 'usage_process_time': ['cpu_ns'], 'usage_cgroup_time': ['cpu_ns'],
             'sched': ['running_ns', 'delays', 'delay_ns', 'runs', 'preempted', 'migrations'], 'sched_histogram': ['count'],
             'syscalls': ['count', 'errors', 'total_ns', 'unfinished'], 'syscalls_process': ['count', 'errors', 'total_ns', 'unfinished'],
             'files': ['reads', 'writes', 'read_bytes', 'written_bytes'], 'faults': [], 'io': ['count', 'bytes', 'device_ns', 'partial'],
@@ -130,7 +131,8 @@ def one(trace, tracer):
 
 
 # Kinds of rows that are of the same things, divided in another way.
-SAME = (('io', 'io_process', ['count', 'bytes', 'sectors', 'queue_ns', 'device_ns', 'partial']),
+SAME = (('usage', 'usage_thread_time', ['cpu_ns']), ('usage', 'usage_process_time', ['cpu_ns']), ('usage', 'usage_cgroup_time', ['cpu_ns']),
+        ('io', 'io_process', ['count', 'bytes', 'sectors', 'queue_ns', 'device_ns', 'partial']),
         ('io', 'io_file', ['count', 'bytes', 'sectors', 'queue_ns', 'device_ns', 'partial']),
         ('syscalls', 'syscalls_process', ['count', 'errors', 'total_ns', 'blocked_ns', 'unfinished', 'entered_before', 'other_blocked_ns']),
         ('files_thread', 'files_process', ['reads', 'read_bytes', 'cached_bytes', 'cached_ns', 'writes', 'written_bytes',
@@ -167,6 +169,47 @@ def timeline(trace):
     tap.ok(n > 1000 and not bad, 'threads --by=time: %d slices are what the states in them say' % n, bad[:3])
 
 
+def sliced(trace, info):
+    """Who had the CPUs in each slice, against the runs cut by hand."""
+    for every, ns in (('13ms', 13000000), ('1.7ms', 1700000)):
+        want = collections.Counter(), collections.Counter()
+        for r in json.loads(run('sql', '--json', '-q', trace, 'SELECT utid, tid, pid, ts, dur FROM sched_slice JOIN thread USING (utid) '
+                                'WHERE NOT is_idle').stdout)['rows']:
+            at, end = r['ts'] - info['begin_ns'], r['ts'] + r['dur'] - info['begin_ns']
+            while at < end:
+                i = at // ns
+                part = min(end, (i + 1) * ns) - at
+                want[0][i, r['tid']] += part
+                want[1][i, r['pid'] if r['pid'] is not None and r['pid'] >= 0 else 'thread %d' % r['utid']] += part
+                at += part
+        for by, key, sums in (('thread_time', 'tid', want[0]), ('process', 'pid', want[1])):
+            got, bad = collections.Counter(), 0
+            for r in rows(trace, ['usage', '--by=' + by, '--every', every]):
+                got[(r['ts_ns'] - info['begin_ns']) // ns, r[key]] += r['cpu_ns']
+                bad += abs(r['percent'] - 100 * r['cpu_ns'] / r['dur_ns']) > 1e-6 or (r['ts_ns'] - info['begin_ns']) % ns != 0
+            sums = collections.Counter({k: n for k, n in sums.items() if isinstance(k[1], int)})
+            got = collections.Counter({k: n for k, n in got.items() if k[1] != -1})
+            tap.ok(not bad and len(got) > 200 and got == sums, 'usage --by=%s --every=%s: %d parts of slices are what the runs say' % (by, every, len(got)),
+                   list(((got - sums) + (sums - got)).items())[:5])
+
+
+def named(trace):
+    """The names of processes that began in the trace, against all names in the events of switches, forks and execs."""
+    seen, bad = {}, []
+    for e in json.loads(run('events', '--json', '-q', '-e', 'sched_*', trace).stdout)['events']:
+        f = e.get('fields', {})
+        for tid, comm in {'sched_process_fork': [(f.get('child_tid'), f.get('child_comm'))],
+                          'sched_process_exec': [(f.get('tid'), os.path.basename(f.get('filename') or '')[:15])],
+                          'sched_switch': [(f.get('prev_tid'), f.get('prev_comm')), (f.get('next_tid'), f.get('next_comm'))]}.get(e['name'], ()):
+            if e['name'] == 'sched_process_fork':
+                seen[tid] = []
+            if tid in seen and seen[tid][-1:] != [comm]:
+                seen[tid].append(comm)
+    got = {r['pid']: r['names'] for r in rows(trace, ['procs']) if r['forked']}
+    bad = [(p, names, seen.get(p)) for p, names in got.items() if names.split(' > ') != seen.get(p)]
+    tap.ok(len(got) > 10 and sum(' > ' in n for n in got.values()) > 5 and not bad, 'procs: the names of %d processes are those of the events' % len(got), bad)
+
+
 def main():
     root = os.environ.get('WW_TRACES', '')
     traces = sys.argv[1:] or [os.path.join(root, t) for t in TRACES if os.path.exists(os.path.join(root, t))]
@@ -177,6 +220,8 @@ def main():
         tap.note(t)
         one(t, os.path.relpath(t, root))
     timeline(traces[0])
+    sliced(traces[0], json.loads(run('info', '--json', '-q', traces[0]).stdout))
+    named(traces[0])
     return tap.end()
 
 
