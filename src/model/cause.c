@@ -22,6 +22,7 @@ struct look { /* everything that a rule may use */
 	uint32_t waker;     /* thread, when kind is thread or work */
 	uint32_t fact;
 	uint32_t row;
+	bool over_net;      /* by what the waker sent */
 	bool signalled;     /* a signal for it was generated in the same context just before */
 	bool returned;      /* ret is known */
 	int64_t ret;
@@ -85,7 +86,7 @@ static bool helper_came_from_disk(const struct look *l)
 
 	if (l->kind == WW_WK_WORK && work_after_disk(l->m->f, l->fact))
 		return true;
-	if (l->returned || !by_thread(l) || l->waker == WW_NONE)
+	if (l->returned || !by_thread(l) || l->waker == WW_NONE || l->over_net)
 		return false; /* by the time of the return the helper does something else */
 	const struct ww_thr *h = l->m->thr.v[l->waker];
 	if (h->last_wait_row == WW_NONE || h->last_wait_end <= s->start_ts_ns[l->row])
@@ -385,6 +386,7 @@ static struct look look_at(struct ww_model *m, struct ww_thr *t, uint32_t row, u
 		l.kind = m->f->wakeup.kind[w];
 		l.fact = m->f->wakeup.fact[w];
 		l.waker = by_thread(&l) ? m->f->wakeup.waker[w] : WW_NONE;
+		l.over_net = l.kind == WW_WK_THREAD && m->f->wakeup.vector[w] >= 0;
 	}
 	return l;
 }

@@ -8,6 +8,7 @@
 
 #include "model/model_private.h"
 
+enum { NET_RX = 3 }; /* its place in the kernel's softirq vectors, as below */
 static const char *const soft_names[] = {"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK",
 					 "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"};
 
@@ -36,6 +37,7 @@ static void new_cpu(struct ww_model *m)
 	c->run_prio = -1;
 	c->ipi_by = WW_NONE;
 	c->signal_tid = -1;
+	ww_loopback_forget(c);
 	c->run_start = c->known_from = c->gap_from = m->begin;
 }
 
@@ -65,10 +67,13 @@ void ww_cpu_push(struct ww_model *m, enum ww_irq_kind kind, int32_t vector, uint
 
 	c->loose = (struct ww_done){0};
 	c->signal_tid = -1;
+	if (c->depth)
+		c->frame[c->depth - 1].sent_in = WW_NONE;
 	if (c->depth == WW_MAX_NEST) /* only damaged input nests this deep */
 		c->depth = 0;
 	c->frame[c->depth++] = (struct ww_frame){.kind = (uint8_t)kind, .vector = vector, .name = name,
-						 .start = m->now, .raised = -1, .timer = WW_NONE, .sender = WW_NONE};
+						 .start = m->now, .raised = -1, .timer = WW_NONE, .sender = WW_NONE,
+						 .sent_in = WW_NONE};
 	if (c->depth == 1)
 		update_current(m);
 }
@@ -142,6 +147,7 @@ void ww_cpu_lose(struct ww_model *m, int16_t cpu)
 	c->cur = WW_NONE;
 	c->depth = 0;
 	c->loose = c->trigger = (struct ww_done){0};
+	ww_loopback_forget(c);
 	c->known_from = c->gap_from = m->now;
 }
 
@@ -167,6 +173,7 @@ static void forget_cpu(struct ww_model *m, struct ww_cpu *c, int64_t from)
 	c->loose = c->trigger = (struct ww_done){0};
 	c->signal_tid = -1;
 	memset(c->raised, 0, sizeof(c->raised));
+	ww_loopback_forget(c);
 	c->known_from = m->now;
 	c->gap_from = from;
 }
@@ -229,15 +236,19 @@ void ww_on_soft_entry(struct ww_model *m, const struct ww_event *ev)
 		m->cpu->frame[m->cpu->depth - 1].raised = m->cpu->raised[vec] - 1;
 		m->cpu->raised[vec] = 0;
 	}
+	if (vec == NET_RX)
+		ww_loopback_entered(m);
 }
 
 /* Asked for twice before it comes: it has waited since the first time. */
 void ww_on_soft_raise(struct ww_model *m, const struct ww_event *ev)
 {
-	int32_t vec = (int32_t)ww_v_int(ev, 0, -1);
+	int32_t vec = (int32_t)ww_v_int(ev, S_SR_VEC, -1);
 
 	if (vec >= 0 && vec < WW_SOFT_VECTORS && !m->cpu->raised[vec])
 		m->cpu->raised[vec] = m->now + 1;
+	if (vec == NET_RX)
+		ww_loopback_raised(m, (int32_t)ww_v_int(ev, S_SR_FLAGS, -1));
 }
 
 void ww_on_soft_exit(struct ww_model *m, const struct ww_event *ev)

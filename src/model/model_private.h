@@ -6,6 +6,7 @@
  *   cpu.c       what runs on a CPU: current thread and the nesting of interrupt contexts
  *   sched.c     switch, wakeup, fork, exec, exit
  *   wakeup.c    who really woke whom: from the context
+ *   loopback.c  who, when it was a packet from this host and the trace has no packets
  *   cause.c     what ended a wait
  *   syscall.c   system calls; fd.c descriptors and files; ready.c what poll found
  *   stack.c where threads blocked; symbols.c names for it
@@ -45,6 +46,7 @@ struct ww_frame {
 	struct ww_done done;
 	uint32_t timer; /* kind TIMER: timer row */
 	uint32_t sender; /* kind IPI: thread that asked for it; WW_NONE */
+	uint32_t sent_in; /* NET_RX: the call below it that sent all that is received; WW_NONE not proven */
 };
 
 #define WW_STACK_TOPS 8
@@ -76,6 +78,8 @@ struct ww_cpu {
 	int64_t gap_from;       /* begin of that gap, or known_from */
 	struct ww_armed expiring; /* taken off its queue just now: a timer that fires is, before it does */
 	int64_t raised[WW_SOFT_VECTORS]; /* softirqs that were asked for and did not come yet: time + 1; 0 none */
+	bool rx_known;    /* all that NET_RX has to do now is rx_call's, or nothing where that is WW_NONE */
+	uint32_t rx_call; /* the call that raised NET_RX */
 	uint32_t ipi_by;        /* thread that sent an interrupt to this CPU, until it comes */
 	int32_t signal_tid;     /* signal just generated for it in this context; -1 none */
 };
@@ -275,10 +279,24 @@ void ww_switch_unseen(struct ww_model *m, struct ww_thr *t);
 void ww_cpu_lose(struct ww_model *m, int16_t cpu);
 void ww_cpu_gap(struct ww_model *m, const struct ww_event *ev);
 
-/* ---- wakeup.c, cause.c ---- */
+/* ---- wakeup.c ---- */
 /* Is it known of every event of the kernel's in what interrupt, softirq or timer it came, or that it came in none? */
 bool ww_contexts_are_recorded(const struct ww_model *m);
+/* ftrace's common_flags: the context that the event itself was in (TRACE_FLAG_* in
+ * include/linux/trace_events.h). -1: the producer does not say. */
+#define WW_IN_HARD_INTERRUPT (0x08 | 0x40) /* and NMI */
+#define WW_IN_INTERRUPT      (0x10 | WW_IN_HARD_INTERRUPT) /* and softirq */
 uint32_t ww_wakeup_make(struct ww_model *m, struct ww_thr *wakee, int64_t target_cpu, bool waking);
+
+/* ---- loopback.c: softirq NET_RX of the CPU in hand ---- */
+void ww_loopback_forget(struct ww_cpu *c);
+void ww_loopback_switched(struct ww_cpu *c, bool to_idle);
+void ww_loopback_raised(struct ww_model *m, int32_t flags); /* flags: common_flags of the event, or -1 */
+void ww_loopback_entered(struct ww_model *m);
+/* Is it proven that the interrupted thread woke this one, by what it sends in its call? */
+bool ww_loopback_woke(const struct ww_model *m, const struct ww_thr *wakee, bool waking, uint32_t target_cpu);
+
+/* ---- cause.c ---- */
 /* The wait of t ended with this wakeup (WW_NONE: not seen): fills cause, other, file of the row. */
 void ww_cause_at_wakeup(struct ww_model *m, struct ww_thr *t, uint32_t row, uint32_t wakeup);
 /* The call returned: what only its return tells. */

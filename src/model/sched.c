@@ -68,6 +68,7 @@ static void resync(struct ww_model *m, struct ww_thr *prev)
 		end_run(m, old, WW_RE_UNKNOWN, 0, prev->index);
 		old->cpu = -1;
 		ww_thr_state(m, old, m->now, WW_ST_UNKNOWN);
+		ww_loopback_forget(c);
 		c->known_from = c->gap_from = m->now;
 	}
 	if (prev->cpu != (int16_t)m->cpu_nr)
@@ -195,6 +196,7 @@ void ww_on_switch(struct ww_model *m, const struct ww_event *ev)
 	if (!next->idle && ww_v_has(ev, S_SW_NEXT_COMM))
 		ww_thr_set_comm(m, next, &ev->v[S_SW_NEXT_COMM]);
 	ww_cpu_drop_frames(m);
+	ww_loopback_switched(m->cpu, next->idle);
 	leave_cpu(m, prev, next, ww_v_int(ev, S_SW_STATE, 0));
 	enter_cpu(m, next, (int32_t)ww_v_int(ev, S_SW_PRIO, -1 - m->prio_base) + m->prio_base);
 }

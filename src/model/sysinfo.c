@@ -90,3 +90,16 @@ const struct ww_sysinfo *ww_sysinfo_find(const char *name)
 			return &table[i];
 	return &other;
 }
+
+bool ww_sysinfo_sends(const char *name)
+{
+	static const char *const names[] = {
+		"write", "writev", "pwritev2", "send", "sendto", "sendmsg", "sendmmsg", "sendfile", "sendfile64", "splice",
+		"connect", "shutdown", "close", "exit", "exit_group",
+	};
+
+	for (size_t i = 0; i < WW_ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}

@@ -30,4 +30,7 @@ struct ww_sysinfo {
 /* Never NULL: an unknown name gets the row for all others, whose name is "". */
 const struct ww_sysinfo *ww_sysinfo_find(const char *name);
 
+/* May this call put packets on their way: what it does is send, connect, or close? */
+bool ww_sysinfo_sends(const char *name);
+
 #endif

@@ -39,6 +39,7 @@ enum { S_WK_TID, S_WK_CPU, S_WK_COMM, S_WK_FLAGS };
 enum { S_FK_PARENT, S_FK_CHILD, S_FK_PID, S_FK_COMM, S_FK_NS, S_FK_VTIDS };
 enum { S_EX_FILE, S_EX_TID, S_EX_OLD };
 enum { S_IRQ_NR, S_IRQ_NAME };
+enum { S_SR_VEC, S_SR_FLAGS }; /* softirq_raise */
 enum { S_TM_ADDR, S_TM_FUNCTION, S_TM_EXPIRES };
 enum { S_RQ_DEV, S_RQ_SECTOR, S_RQ_NR, S_RQ_BYTES, S_RQ_RWBS, S_RQ_TID };
 enum { S_WQ_WORK, S_WQ_FUNCTION };

@@ -40,8 +40,10 @@ static void explain(struct ww_model *m, struct ww_wakeup *w, struct ww_done d)
 		w->waker = f->work.thread[d.fact];
 }
 
-static void from_frame(struct ww_model *m, const struct ww_frame *fr, struct ww_wakeup *w, bool waking)
+static void from_frame(struct ww_model *m, const struct ww_thr *wakee, bool waking, struct ww_wakeup *w)
 {
+	const struct ww_frame *fr = &m->cpu->frame[m->cpu->depth - 1];
+
 	w->name = fr->name;
 	w->vector = fr->vector;
 	if (fr->done.kind != WW_WK_UNKNOWN) {
@@ -51,6 +53,12 @@ static void from_frame(struct ww_model *m, const struct ww_frame *fr, struct ww_
 	if (fr->timer != WW_NONE) {
 		explain(m, w, (struct ww_done){WW_WK_TIMER, fr->timer});
 		w->name = m->f->timer.name[fr->timer];
+		return;
+	}
+	if (ww_loopback_woke(m, wakee, waking, w->target_cpu)) {
+		w->kind = WW_WK_THREAD;
+		w->waker = m->cpu->cur;
+		w->syscall = fr->sent_in;
 		return;
 	}
 	static const uint8_t kinds[WW_IK_N] = {[WW_IK_HARD] = WW_WK_IRQ, [WW_IK_SOFT] = WW_WK_SOFTIRQ,
@@ -84,10 +92,6 @@ bool ww_contexts_are_recorded(const struct ww_model *m)
 	return m->has_irq && m->has_softirq && (m->has_timers || m->has_timer_vector);
 }
 
-/* ftrace's common_flags: the context that the event itself was in (TRACE_FLAG_* in
- * include/linux/trace_events.h). -1: the producer does not say. */
-#define IN_INTERRUPT (0x08 | 0x10 | 0x40) /* hard, soft, NMI */
-
 static void from_thread(struct ww_model *m, struct ww_thr *wakee, bool waking, struct ww_wakeup *w)
 {
 	struct ww_thr *cur = ww_thr_current(m);
@@ -108,7 +112,7 @@ static void from_thread(struct ww_model *m, struct ww_thr *wakee, bool waking, s
 	/* sched_wakeup on the target's CPU may run there on behalf of another CPU's waker. */
 	bool direct = waking || (w->target_cpu != WW_NONE && w->target_cpu != m->cpu_nr);
 	bool says = m->wake_flags >= 0;
-	if (says && (m->wake_flags & IN_INTERRUPT))
+	if (says && (m->wake_flags & WW_IN_INTERRUPT))
 		return; /* an interrupt that is not recorded */
 	if (!(direct && (says || ww_contexts_are_recorded(m))) && !calls_meet(m, cur, wakee))
 		return;
@@ -132,7 +136,7 @@ uint32_t ww_wakeup_make(struct ww_model *m, struct ww_thr *wakee, int64_t target
 			      .syscall = WW_NONE};
 
 	if (c->depth)
-		from_frame(m, &c->frame[c->depth - 1], &w, waking);
+		from_frame(m, wakee, waking, &w);
 	else
 		from_thread(m, wakee, waking, &w);
 	return ww_wakeup_push(m->f, &w);

@@ -81,11 +81,11 @@ def recorded(trace):
     """What kinds of event stand in it."""
     names = ' '.join(k for k, count in json.loads(run('info', '--json', '-q', trace)[1])['by_name'].items() if count)
     return {k for k, text in (('calls', 'sys_e|syscall_entry'), ('disk', 'block_rq_complete'), ('irqs', 'irq_handler_entry'),
-                              ('packets', 'net_dev_queue|net_dev_xmit')) if re.search(text, names)}
+                              ('senders', 'net_dev_queue|net_dev_xmit|softirq_raise')) if re.search(text, names)}
 
 
 # What must be recorded that a phase is known to the bottom; without it the path says unknown there, and nothing else.
-NEEDS = {'sleep': {'calls', 'irqs'}, 'exec': {'disk'}, 'fsync': {'disk'}, 'tcp': {'packets'}, 'fault': {'disk'}, 'poll': {'irqs'},
+NEEDS = {'sleep': {'calls', 'irqs'}, 'exec': {'disk'}, 'fsync': {'disk'}, 'tcp': {'senders', 'calls'}, 'fault': {'disk'}, 'poll': {'irqs'},
          'futex': {'irqs'}}
 
 

@@ -30,6 +30,8 @@ static const struct {
 	{"irq_handler_exit", "irq=%n"},
 	{"irq_softirq_entry", "vec=%n"},
 	{"irq_softirq_exit", "vec=%n"},
+	{"irq_softirq_raise", "vec=3 common_flags=%n"},
+	{"syscall_entry_sendto", "fd=%n"},
 	{"timer_hrtimer_start", "hrtimer=%n expires=%x"},
 	{"timer_hrtimer_expire_entry", "hrtimer=%n"},
 	{"timer_hrtimer_expire_exit", "hrtimer=%n"},
