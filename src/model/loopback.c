@@ -1,7 +1,7 @@
 /* loopback.c - who woke, when a packet did that was sent on this host and the trace has no packets.
  *
- * What a thread sends to its own host is put on its CPU's queue, NET_RX is asked for (raised), and as soon as the
- * call lets softirqs run again it comes, on top of that call: what it wakes is woken by what the thread sent.
+ * What a thread sends to its own host is put on its CPU's queue, NET_RX is asked for (raised), and as soon as
+ * the call lets softirqs run again it comes, on top of that call: what it wakes is woken by what the thread sent.
  *
  *   20 calls write | raise NET_RX | NET_RX begins | wakes 10 | NET_RX ends | 20's write returns
  *
@@ -10,10 +10,11 @@
  *   thread was chosen, which ksoftirqd goes before) came from that one call, in the thread's own context, and is
  *   worked off in that call. What NET_RX leaves over it raises itself, from its own context;
  * - no interrupt came on top of NET_RX: while it runs, a device's may add to it and need not raise;
- * - the call is one that sends. (Polling calls may raise to look after a device.) And who is woken waits for something
- *   to come, not for room to send: a driver that cleans up behind what others sent may use the same moment.
- * source net/core/dev.c:enqueue_to_backlog, ____napi_schedule, net_rx_action; kernel/softirq.c:__raise_softirq_irqoff,
- * __local_bh_enable_ip; drivers/net/virtio_net.c:start_xmit
+ * - the call is one that sends. (Polling calls may raise to look after a device.) And who is woken waits for
+ *   something to come, not for room to send: a driver that cleans up behind what others sent may use the moment.
+ *   What a poll waits for is not seen; a UDP socket that was full and sends to another host could be such a one.
+ * source net/core/dev.c:enqueue_to_backlog, ____napi_schedule, net_rx_action;
+ * kernel/softirq.c:__raise_softirq_irqoff, __local_bh_enable_ip; drivers/net/virtio_net.c:start_xmit
  */
 #include "model/model_private.h"
 
@@ -72,8 +73,9 @@ bool ww_loopback_woke(const struct ww_model *m, const struct ww_thr *wakee, bool
 
 	if (c->depth != 1 || c->frame[0].sent_in == WW_NONE || m->f->packet.n || !m->has_irq)
 		return false;
-	/* Only put on the run queue here, on behalf of another CPU's waker; or woken by an interrupt that is not recorded. */
+	/* Else only put on the run queue here, on behalf of another CPU's waker. */
 	bool direct = waking || (target_cpu != WW_NONE && target_cpu != m->cpu_nr);
+	/* It may be woken by an interrupt that is not recorded. */
 	if (!direct || (m->wake_flags >= 0 ? m->wake_flags & WW_IN_HARD_INTERRUPT : !ww_contexts_are_recorded(m)))
 		return false;
 	return wakee->in_syscall && (wakee->sc->wait == WW_W_FD || wakee->sc->wait == WW_W_POLL) &&

@@ -78,7 +78,7 @@ struct ww_cpu {
 	int64_t gap_from;       /* begin of that gap, or known_from */
 	struct ww_armed expiring; /* taken off its queue just now: a timer that fires is, before it does */
 	int64_t raised[WW_SOFT_VECTORS]; /* softirqs that were asked for and did not come yet: time + 1; 0 none */
-	bool rx_known;    /* all that NET_RX has to do now is rx_call's, or nothing where that is WW_NONE */
+	bool rx_known;    /* all that NET_RX has to do now is rx_call's; nothing where that is WW_NONE */
 	uint32_t rx_call; /* the call that raised NET_RX */
 	uint32_t ipi_by;        /* thread that sent an interrupt to this CPU, until it comes */
 	int32_t signal_tid;     /* signal just generated for it in this context; -1 none */

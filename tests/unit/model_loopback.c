@@ -1,5 +1,5 @@
-/* model_loopback.c - who woke whom where a packet did and the trace has no packets: 20 sends to 10, and each thing that
- * takes the proof away, one at a time.
+/* model_loopback.c - who woke whom where a packet did and the trace has no packets: 20 sends to 10, and each
+ * thing that takes the proof away, one at a time.
  *
  *   CPU 1   10 in recvfrom (tcp), sleeps          130 ...................... 270 runs
  *   CPU 0   idle 150 | 200: 20 in sendto: 220 raise, 230 NET_RX { 240 wakes 10 } 250 | 260 back | 290 idle
@@ -112,7 +112,8 @@ static const struct variant {
 	{"only the raise tells its context", NO, {{221, 0, "irq_softirq_raise", "vec=3 common_flags=0"}}, {220},
 		{"timer_hrtimer_expire_entry"}},
 	{"a call of which only the state dump told", NO, {{8, 0, "lttng_statedump_process_state",
-		"tid=20 pid=20 ppid=1 name='server' type=0 status=5"}, {9, 0, "whywait_block", "tid=20 nr=44 abi=0 flags=16 fd_kind=0 dev=0 ino=0 arg0=4"},
+		"tid=20 pid=20 ppid=1 name='server' type=0 status=5"}, {9, 0, "whywait_block",
+		"tid=20 nr=44 abi=0 flags=16 fd_kind=0 dev=0 ino=0 arg0=4"},
 		{141, 0, "sched_waking", "tid=20 target_cpu=0"}}, {210}, {NULL}},
 	{"raised in an interrupt that is not recorded", NO, {{221, 0, "irq_softirq_raise", "vec=3 common_flags=8"},
 		{242, 0, "sched_waking", "tid=10 target_cpu=1 common_flags=0x10"}}, {220, 240}, {"timer_hrtimer_expire_entry"}},
