@@ -212,7 +212,7 @@ static const char *share_name(struct ww_arena *mem, const struct ww_path *p, con
 	case WW_SH_KIND:
 		return ww_segment_kind(s->example);
 	case WW_SH_HOST:
-		return f->host.name;
+		return p->set->who[s->key.host].label;
 	case WW_SH_THREAD:
 		if (s->example->thread != WW_NONE)
 			return ww_name_thread(mem, f, s->example->thread);

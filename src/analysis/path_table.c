@@ -25,7 +25,7 @@ static void fill(struct ww_arena *mem, const struct ww_path *p, const struct ww_
 	const struct ww_facts *f = p->set->hosts[s->host];
 	const char *call = ww_segment_call(mem, p, s, true);
 
-	c[HOST].s = f->host.name;
+	c[HOST].s = p->set->who[s->host].label;
 	c[TID].i = ww_name_tid(f, s->thread);
 	c[COMM].s = ww_name_comm(f, s->thread);
 	/* A table's times are of the trace's clock; a view adds the offset to the epoch. */

@@ -35,7 +35,7 @@ static const char *who(struct ww_arena *mem, const struct ww_path *p, uint32_t h
 		name = "an unknown thread";
 	if (host == seen_from)
 		return name;
-	return ww_arena_printf(mem, "%s on %s", name, facts_of(p, host)->host.name);
+	return ww_arena_printf(mem, "%s on %s", name, p->set->who[host].label);
 }
 
 static const char *note_words(const struct ww_segment *s)

@@ -50,3 +50,25 @@ char *ww_xasprintf(const char *fmt, ...)
 	va_end(ap);
 	return checked(s);
 }
+
+size_t ww_utf8_len(const char *text, size_t left)
+{
+	const uint8_t *s = (const uint8_t *)text;
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t n = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
+	uint32_t c;
+
+	if (!n || n > left)
+		return 0;
+	if (n == 1)
+		return 1;
+	c = s[0] & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++) {
+		if (s[i] >> 6 != 2)
+			return 0;
+		c = c << 6 | (s[i] & 0x3f);
+	}
+	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		return 0;
+	return n;
+}

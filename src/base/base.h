@@ -40,4 +40,7 @@ void *ww_xrealloc(void *p, size_t size);
 char *ww_xstrdup(const char *s);
 char *ww_xasprintf(const char *fmt, ...) WW_PRINTF(1, 2);
 
+/* Length of the valid UTF-8 sequence at the begin of so many bytes, 0 when there is none. */
+size_t ww_utf8_len(const char *text, size_t left);
+
 #endif

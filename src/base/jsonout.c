@@ -40,28 +40,6 @@ static void put_char(struct ww_json *j, char c)
 	j->buf[j->n++] = c;
 }
 
-/* Length of the valid UTF-8 sequence at s, 0 when it is not one. */
-static size_t utf8_len(const uint8_t *s, size_t left)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t n = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
-	uint32_t c;
-
-	if (!n || n > left)
-		return 0;
-	if (n == 1)
-		return 1;
-	c = s[0] & (0x7fu >> n);
-	for (size_t i = 1; i < n; i++) {
-		if (s[i] >> 6 != 2)
-			return 0;
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-		return 0;
-	return n;
-}
-
 static void put_escaped(struct ww_json *j, uint8_t c)
 {
 	char code[8];
@@ -89,7 +67,7 @@ static void put_string(struct ww_json *j, const char *s, size_t len)
 		put(j, s + from, i - from);
 		if (i == len)
 			break;
-		n = utf8_len(p + i, len - i);
+		n = ww_utf8_len(s + i, len - i);
 		if (!n)
 			put(j, "\xef\xbf\xbd", 3);
 		else if (n == 1)

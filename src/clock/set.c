@@ -17,6 +17,59 @@ bool ww_set_is_whole(const struct ww_set *s)
 	return true;
 }
 
+void ww_set_label(struct ww_set_host *who, uint32_t n)
+{
+	for (uint32_t h = 0; h < n; h++) {
+		bool shared = !*who[h].name && n > 1;
+
+		for (uint32_t i = 0; i < n; i++)
+			shared |= i != h && !strcmp(who[i].name, who[h].name);
+		who[h].label = shared ? who[h].path : who[h].name;
+	}
+}
+
+static bool is_path(const char *path, const char *name)
+{
+	size_t n = strlen(path), m = strlen(name);
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	while (m > 1 && name[m - 1] == '/')
+		m--;
+	return n == m && !memcmp(path, name, n);
+}
+
+int ww_set_find(const struct ww_set_host *who, uint32_t n, const char *name, uint32_t *ret, struct ww_err *err)
+{
+	uint32_t found = WW_NONE;
+	int rc;
+
+	for (uint32_t h = 0; h < n; h++)
+		if (is_path(who[h].path, name)) {
+			*ret = h;
+			return 0;
+		}
+	for (uint32_t h = 0; h < n; h++) {
+		if (strcmp(who[h].name, name))
+			continue;
+		if (found == WW_NONE) {
+			found = h;
+			continue;
+		}
+		rc = ww_err_set(err, WW_EUSAGE, NULL, WW_ERR_NO_OFFSET, "several traces are of a host called '%s': %s, %s", name,
+				who[found].path, who[h].path);
+		ww_err_hint(err, "say which one by its path");
+		return rc;
+	}
+	if (found != WW_NONE) {
+		*ret = found;
+		return 0;
+	}
+	rc = ww_err_set(err, WW_EUSAGE, NULL, WW_ERR_NO_OFFSET, "no trace and no host is called '%s'", name);
+	ww_err_hint(err, "name one of the traces, by its path as written or its host's name (`whywait info TRACE` says it)");
+	return rc;
+}
+
 int64_t ww_set_epoch_offset(const struct ww_facts *f)
 {
 	return f->host.epoch_known ? f->host.clock_offset_ns : 0;
@@ -113,7 +166,7 @@ static int make_one(struct ww_arena *mem, const struct ww_facts *const *facts, s
 			       .who = WW_ARENA_NEW(mem, struct ww_set_host)};
 	ret->corrections[0] = (struct ww_correction){.t0_ns = f->begin_ts_ns + off, .via = WW_NONE};
 	ret->who[0] = (struct ww_set_host){f->host.name, f->host.trace_path, f->host.clock_uuid, f->begin_ts_ns + off, f->end_ts_ns + off,
-					   f->packet.n};
+					   f->packet.n, f->host.name};
 	return 0;
 }
 

@@ -59,6 +59,7 @@ struct ww_set_host { /* who it is, for people */
 	const char *name, *path, *clock_uuid;
 	int64_t begin_ns, end_ns; /* first and last event, the host's own epoch ns */
 	uint64_t packets;
+	const char *label; /* the name; the path where the name is missing or not the only one (ww_set_label) */
 };
 
 struct ww_set {
@@ -86,6 +87,11 @@ struct ww_set_opts {
  * error  -WW_EUSAGE no host is called opts->reference; two traces are the same recording */
 int ww_set_make(struct ww_arena *mem, const struct ww_facts *const *facts, uint32_t n, const struct ww_set_opts *opts,
 		struct ww_set *ret, struct ww_err *err);
+
+void ww_set_label(struct ww_set_host *who, uint32_t n);
+/* The host that a person means: by its trace's path, as written but for slashes at the end, or its name.
+ * error -WW_EUSAGE nobody, or several */
+int ww_set_find(const struct ww_set_host *who, uint32_t n, const char *name, uint32_t *ret, struct ww_err *err);
 
 /* Is every host's clock the reference's now? Not with WW_AC_NONE or WW_AC_FAIL. */
 bool ww_set_is_whole(const struct ww_set *s);

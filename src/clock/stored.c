@@ -4,6 +4,7 @@
  *   set 1f3c...                          of all traces that were synchronised together
  *   trace CLOCK_UUID BEGIN END PACKETS   what it is of; the uuid "-" when there is none
  *   correction T0 OFFSET DRIFT BOUND ACCURACY
+ *   sum 77ab...                          of all the text before: what was cut short or edited is not believed
  */
 #include <errno.h>
 #include <limits.h>
@@ -15,6 +16,7 @@
 #include "clock/stored.h"
 
 #define SUFFIX ".whywait-sync"
+#define TEXT_BYTES 1024
 
 static uint64_t set_id(const struct ww_set *s)
 {
@@ -58,19 +60,28 @@ static const char *uuid_of(const struct ww_set_host *w)
 	return *w->clock_uuid ? w->clock_uuid : "-";
 }
 
+static uint64_t sum_of(const char *text, size_t n)
+{
+	uint64_t h = n;
+
+	for (size_t i = 0; i < n; i++)
+		h = ww_hash_mix(h, (uint8_t)text[i]);
+	return h;
+}
+
 static int write_file(const char *path, uint64_t id, const struct ww_set_host *w, const struct ww_correction *c,
 		      struct ww_err *err)
 {
-	char tmp[PATH_MAX + 8];
+	char tmp[PATH_MAX + 8], text[TEXT_BYTES];
 
 	snprintf(tmp, sizeof(tmp), "%s.new", path);
 	FILE *f = fopen(tmp, "w");
 	if (!f)
 		return ww_err_errno(err, tmp, "cannot store the clock's correction");
-	fprintf(f, "whywait-sync 1\nset %016" PRIx64 "\ntrace %s %" PRId64 " %" PRId64 " %" PRIu64 "\n", id, uuid_of(w), w->begin_ns,
-		w->end_ns, w->packets);
-	fprintf(f, "correction %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s\n", c->t0_ns, c->offset_ns, c->drift_e15,
-		c->bound_ns, ww_accuracy_name(c->accuracy));
+	int n = snprintf(text, sizeof(text), "whywait-sync 1\nset %016" PRIx64 "\ntrace %.63s %" PRId64 " %" PRId64 " %" PRIu64 "\n"
+			 "correction %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s\n", id, uuid_of(w), w->begin_ns, w->end_ns,
+			 w->packets, c->t0_ns, c->offset_ns, c->drift_e15, c->bound_ns, ww_accuracy_name(c->accuracy));
+	fprintf(f, "%ssum %016" PRIx64 "\n", text, sum_of(text, (size_t)n));
 	bool bad = ferror(f);
 	if (fclose(f) || bad || rename(tmp, path)) {
 		int rc = ww_err_errno(err, tmp, "cannot store the clock's correction");
@@ -107,10 +118,10 @@ int ww_stored_save(const struct ww_set *s, struct ww_err *err)
 /* A file that this trace's correction may be in; false: none, or of something else. */
 static bool read_file(const char *path, const struct ww_set_host *w, uint64_t *ret_id, struct ww_correction *ret)
 {
-	char text[1024], uuid[64], accuracy[16];
+	char text[TEXT_BYTES], uuid[64], accuracy[16], *sum;
 	struct ww_correction c = {.via = WW_NONE, .accuracy = WW_AC_N};
 	int64_t begin, end;
-	uint64_t packets;
+	uint64_t packets, said;
 	FILE *f = *path ? fopen(path, "r") : NULL;
 
 	if (!f)
@@ -118,6 +129,9 @@ static bool read_file(const char *path, const struct ww_set_host *w, uint64_t *r
 	size_t n = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[n] = 0;
+	sum = strstr(text, "\nsum ");
+	if (!sum || sscanf(sum + 1, "sum %" SCNx64, &said) != 1 || said != sum_of(text, (size_t)(sum + 1 - text)))
+		return false;
 	if (sscanf(text, "whywait-sync 1 set %" SCNx64 " trace %63s %" SCNd64 " %" SCNd64 " %" SCNu64
 		   " correction %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %15s", ret_id, uuid, &begin, &end, &packets,
 		   &c.t0_ns, &c.offset_ns, &c.drift_e15, &c.bound_ns, accuracy) != 10)

@@ -118,8 +118,9 @@ static struct ww_set_host *describe_hosts(const struct ww_sync *s, struct ww_are
 	for (size_t h = 0; h < s->clk.n; h++) {
 		const struct sync_clk *c = &s->clk.v[h];
 		who[h] = (struct ww_set_host){ww_arena_strdup(mem, c->name), ww_arena_strdup(mem, c->path),
-					      ww_arena_strdup(mem, c->uuid), c->t0_ns, c->end_ns, s->m->host.v[h].n};
+					      ww_arena_strdup(mem, c->uuid), c->t0_ns, c->end_ns, s->m->host.v[h].n, NULL};
 	}
+	ww_set_label(who, (uint32_t)s->clk.n);
 	return who;
 }
 
@@ -265,7 +266,7 @@ int ww_sync_solve(struct ww_sync *s, struct ww_arena *mem, const struct ww_set_o
 	if (opts && opts->stored && !opts->reference && ww_stored_load(set.who, n, set.corrections)) {
 		set.reference = use_stored(s, set.corrections, opts);
 	} else {
-		rc = ww_sync_root(s, opts, &set.reference, err);
+		rc = ww_sync_root(s, set.who, opts, &set.reference, err);
 		if (rc)
 			return rc;
 		ww_sync_grow(s, set.reference);

@@ -65,8 +65,8 @@ int ww_sync_rank(uint8_t accuracy);
 /* Fills each clk's via, fit, bound and worst, from pairs. */
 void ww_sync_grow(struct ww_sync *s, uint32_t root);
 /* The reference that is asked for, or whose tree is best.
- * error -WW_EUSAGE there is no such trace */
-int ww_sync_root(struct ww_sync *s, const struct ww_set_opts *o, uint32_t *ret, struct ww_err *err);
+ * error -WW_EUSAGE there is no such trace, or several */
+int ww_sync_root(struct ww_sync *s, const struct ww_set_host *who, const struct ww_set_opts *o, uint32_t *ret, struct ww_err *err);
 
 /* ---- sync_agree.c ---- */
 /* Where the tree leaves a pair with packets that arrive too early, all clocks give way a little. A pair that no

@@ -124,7 +124,7 @@ static bool lower(const struct score *a, const struct score *b)
 	return a->rank != b->rank ? a->rank < b->rank : a->bounds < b->bounds;
 }
 
-int ww_sync_root(struct ww_sync *s, const struct ww_set_opts *o, uint32_t *ret, struct ww_err *err)
+int ww_sync_root(struct ww_sync *s, const struct ww_set_host *who, const struct ww_set_opts *o, uint32_t *ret, struct ww_err *err)
 {
 	struct score best = {UINT32_MAX, 0, 0};
 	const char *name = o ? o->reference : NULL;
@@ -132,18 +132,9 @@ int ww_sync_root(struct ww_sync *s, const struct ww_set_opts *o, uint32_t *ret, 
 	*ret = o && o->host_is_reference ? o->host : WW_NONE;
 	if (*ret != WW_NONE)
 		return 0;
-	for (uint32_t h = 0; h < s->clk.n && name; h++)
-		if (!strcmp(s->clk.v[h].path, name))
-			*ret = h;
-	for (uint32_t h = 0; h < s->clk.n && name && *ret == WW_NONE; h++)
-		if (!strcmp(s->clk.v[h].name, name))
-			*ret = h;
-	if (name && *ret == WW_NONE) {
-		int rc = ww_err_set(err, WW_EUSAGE, NULL, WW_ERR_NO_OFFSET, "no trace and no host is called '%s'", name);
-		ww_err_hint(err, "the reference is one of the traces, by its path as written or its host's name");
-		return rc;
-	}
-	for (uint32_t h = 0; h < s->clk.n && !name; h++) {
+	if (name)
+		return ww_set_find(who, (uint32_t)s->clk.n, name, ret, err);
+	for (uint32_t h = 0; h < s->clk.n; h++) {
 		ww_sync_grow(s, h);
 		struct score sc = score_of(s);
 		if (*ret == WW_NONE || lower(&sc, &best)) {

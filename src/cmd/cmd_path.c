@@ -2,6 +2,8 @@
  *
  * --between takes two operands of its own, which getopt cannot; so it is taken out of the arguments first.
  */
+#include <unistd.h>
+
 #include "cmd/commands.h"
 #include "cmd/load.h"
 #include "cmd/report_run.h"
@@ -191,6 +193,16 @@ int cmd_path(int argc, char **argv)
 	int rc = ww_opts_parse(&o, argc, argv, &spec), bad = 0;
 	if (rc >= 0)
 		return rc;
+	if (a.folded && o.json) {
+		fputs("whywait path: --folded and --json are two forms of the answer; choose one\n", stderr);
+		return WW_EXIT_USAGE;
+	}
+	/* --between A TRACE: no trace is called like an event. */
+	if (a.first && o.ntraces == 1 && !strcmp(o.traces[0], WW_DEFAULT_TRACE) && !access(a.second, F_OK)) {
+		fprintf(stderr, "whywait path: --between takes two events or times, and '%s' is a file: the second one is missing\n",
+			a.second);
+		return WW_EXIT_USAGE;
+	}
 	if (a.first && (o.from || o.to)) {
 		fputs("whywait path: --between is the range; it does not go with --from or --to\n", stderr);
 		return WW_EXIT_USAGE;

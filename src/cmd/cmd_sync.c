@@ -159,7 +159,7 @@ int cmd_sync(int argc, char **argv)
 		.name = "sync", .args = "TRACE TRACE...", .max_traces = WW_OPTS_MAX_TRACES,
 		.summary = "Clock corrections of several hosts' traces, from the packets that they exchanged: offset, drift,\n"
 			   "and how far off they can be.",
-		.groups = WW_OG_JSON, .extra = extra, .on_extra = on_extra, .ctx = &a,
+		.groups = WW_OG_JSON | WW_OG_FACTS, .extra = extra, .on_extra = on_extra, .ctx = &a,
 	};
 	struct ww_err err = {0};
 	struct ww_arena mem;

@@ -192,13 +192,13 @@ static void range_of_host(struct ww_loaded_set *s, uint32_t h)
 
 static int find_host(const struct ww_loaded_set *s, const char *name, uint32_t *ret, struct ww_err *err)
 {
+	struct ww_set_host *who = ww_xcalloc(s->n, sizeof(*who));
+
 	for (uint32_t h = 0; h < s->n; h++)
-		if (!strcmp(s->host[h].path, name) || !strcmp(s->host[h].facts.host.name, name)) {
-			*ret = h;
-			return 0;
-		}
-	ww_err_set(err, WW_EUSAGE, NULL, WW_ERR_NO_OFFSET, "no trace is of a host called '%s'", name);
-	return ww_err_hint(err, "`whywait info TRACE` says a trace's host");
+		who[h] = (struct ww_set_host){.name = s->host[h].facts.host.name, .path = s->host[h].path};
+	int rc = ww_set_find(who, s->n, name, ret, err);
+	free(who);
+	return rc;
 }
 
 static int join(struct ww_loaded_set *s, const struct ww_opts *opts, const char *reference, struct ww_err *err)

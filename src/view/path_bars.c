@@ -147,12 +147,13 @@ static void put_bar(struct ww_text *t, const struct line *l, int cells)
 static void put_line(struct ww_text *t, const struct ww_path *p, const struct line *l, int cells, const char *name)
 {
 	unsigned indent = t->o->width < 60 || l->depth == UINT32_MAX ? 0 : 2 * WW_MIN(l->depth, 4u);
-	unsigned at = BEFORE_NAME + (unsigned)cells + indent;
+	unsigned at = BEFORE_NAME + (unsigned)cells - 1;
 
 	fprintf(t->out, "  %10s %5.1f %%  |", ww_text_dur(t, l->ns), 100.0 * (double)l->ns / (double)(p->to_ns - p->from_ns));
 	put_bar(t, l, cells);
-	fprintf(t->out, "| %*s", (int)indent, "");
-	ww_text_wrap(t, at, at + 2, name, WW_P_NONE);
+	fputc('|', t->out);
+	/* the blanks before the name belong to it: it may stand on the next line */
+	ww_text_wrap(t, at, at + 3 + indent, ww_arena_printf(&t->mem, "%*s%s", (int)indent + 1, "", name), WW_P_NONE);
 }
 
 void ww_path_bars(struct ww_text *t, const struct ww_path *p, const struct ww_path_sum *sum)
@@ -176,7 +177,7 @@ void ww_path_bars(struct ww_text *t, const struct ww_path *p, const struct ww_pa
 	ww_text_wrap(t, 23, 23, "# running  = ready  D disk  T timer  N network  w other wait  ? unknown", WW_P_NONE);
 	for (uint32_t i = 0; i < l->n; i++) {
 		if (p->set->nhosts > 1 && (!i || l->v[i].host != l->v[i - 1].host))
-			ww_text_wrap(t, 0, 4, ww_arena_printf(&t->mem, "  host %s", p->set->hosts[l->v[i].host]->host.name), WW_P_NONE);
+			ww_text_wrap(t, 0, 4, ww_arena_printf(&t->mem, "  host %s", p->set->who[l->v[i].host].label), WW_P_NONE);
 		put_line(t, p, &l->v[i], cells, l->v[i].name);
 	}
 	if (l->others)

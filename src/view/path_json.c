@@ -72,7 +72,7 @@ static void put_segment(struct out *o, const struct ww_segment *s)
 
 	ww_arena_reset(&o->mem);
 	ww_json_obj(&o->j, NULL);
-	ww_json_str(&o->j, "host", facts_of(o, s->host)->host.name);
+	ww_json_str(&o->j, "host", o->p->set->who[s->host].label);
 	put_who(o, s->host, s->thread);
 	ww_json_i64(&o->j, "start_ns", s->start_ns);
 	ww_json_i64(&o->j, "dur_ns", s->dur_ns);
@@ -96,7 +96,7 @@ static void put_arrow(struct out *o, const struct ww_arrow *a)
 	ww_json_i64(&o->j, "time_ns", a->ts_ns);
 	for (int i = 0; i < 2; i++) {
 		ww_json_obj(&o->j, keys[i]);
-		ww_json_str(&o->j, "host", facts_of(o, hosts[i])->host.name);
+		ww_json_str(&o->j, "host", o->p->set->who[hosts[i]].label);
 		put_who(o, hosts[i], threads[i]);
 		ww_json_end(&o->j);
 	}
@@ -115,7 +115,7 @@ static void put_shares(struct out *o, const struct ww_path_sum *sum)
 
 			ww_json_obj(&o->j, NULL);
 			if (k != WW_SH_KIND && k != WW_SH_HOST)
-				ww_json_str(&o->j, "host", facts_of(o, s->host)->host.name);
+				ww_json_str(&o->j, "host", o->p->set->who[s->host].label);
 			if (k == WW_SH_THREAD)
 				put_who(o, s->host, s->thread);
 			ww_json_str(&o->j, "name", s->name);
@@ -146,7 +146,7 @@ int ww_path_json(FILE *out, const struct ww_path *p, const struct ww_path_sum *s
 	put_hosts(&o);
 	ww_json_not_reached(&o.j, p->set);
 	ww_json_obj(&o.j, "target");
-	ww_json_str(&o.j, "host", f->host.name);
+	ww_json_str(&o.j, "host", p->set->who[p->host].label);
 	put_who(&o, p->host, p->target.thread);
 	ww_json_i64(&o.j, "pid", f->thread.pid[p->target.thread]);
 	ww_json_end(&o.j);
@@ -186,7 +186,7 @@ static void put_thread_frame(FILE *out, const struct ww_path *p, uint32_t host, 
 
 	put_frame(out, *comm ? comm : "unknown", first ? "" : ";");
 	if (p->set->nhosts > 1)
-		put_frame(out, p->set->hosts[host]->host.name, "@");
+		put_frame(out, p->set->who[host].label, "@");
 }
 
 static void put_stack(FILE *out, const struct ww_path *p, struct ww_arena *mem, const struct ww_segment *s)

@@ -225,7 +225,7 @@ static void put_step(struct ww_text *t, const struct ww_path *p, const struct st
 	if (!*name && s->state == WW_ST_BLOCKED)
 		name = s->thing == WW_WK_PACKET ? "network" : "";
 	if (p->set->nhosts > 1)
-		name = ww_arena_printf(&t->mem, "%s%s%s", f->host.name, *name ? " " : "", name);
+		name = ww_arena_printf(&t->mem, "%s%s%s", p->set->who[s->host].label, *name ? " " : "", name);
 	memset(bar, ww_path_class_letter(ww_path_class_of(s)), (size_t)(k->ns * STEP_BAR + st->longest_ns - 1) / (size_t)st->longest_ns);
 	fprintf(t->out, "%12s %10s %5.1f %% %s%s%-*s%s", ww_text_at(t, ww_set_local(p->set, p->host, s->start_ns)), ww_text_dur(t, k->ns),
 		percent(p, k->ns), beside ? " " : "", ww_paint_on(t, ww_paint_of(s->state)), beside ? STEP_BAR + 1 : 0, bar,
@@ -241,9 +241,13 @@ static void put_step(struct ww_text *t, const struct ww_path *p, const struct st
 
 static void put_shorter(struct ww_text *t, uint32_t *count, int64_t *ns)
 {
-	if (*count)
-		fprintf(t->out, "%12s %10s%*s%s%u shorter step%s%s\n", "...", ww_text_dur(t, *ns), t->o->width >= BESIDE ? 10 : 2, "",
-			ww_paint_on(t, WW_P_DIM), *count, *count == 1 ? "" : "s", ww_paint_off(t, WW_P_DIM));
+	const int blanks = t->o->width >= BESIDE ? 10 : 2;
+
+	if (*count) {
+		fprintf(t->out, "%12s %10s", "...", ww_text_dur(t, *ns));
+		ww_text_wrap(t, 23, WORDS_BELOW, ww_arena_printf(&t->mem, "%*s%u shorter step%s", blanks, "", *count, *count == 1 ? "" : "s"),
+			     WW_P_DIM);
+	}
 	*count = 0;
 	*ns = 0;
 }
@@ -290,9 +294,9 @@ static void put_shares(struct ww_text *t, const struct ww_path *p, const struct 
 		if (shown && percent(p, s->ns) < 0.1 && !t->o->verbose)
 			break;
 		if (p->set->nhosts > 1 && kind > WW_SH_HOST)
-			name = ww_arena_printf(&t->mem, "%s: %s", p->set->hosts[s->host]->host.name, name);
-		fprintf(t->out, "  %10s %5.1f %%  %-8s ", ww_text_dur(t, s->ns), percent(p, s->ns), shown ? "" : title);
-		ww_text_wrap(t, 31, 33, name, WW_P_NONE);
+			name = ww_arena_printf(&t->mem, "%s: %s", p->set->who[s->host].label, name);
+		fprintf(t->out, "  %10s %5.1f %%", ww_text_dur(t, s->ns), percent(p, s->ns));
+		ww_text_wrap(t, 20, 33, ww_arena_printf(&t->mem, "  %-8s %s", shown ? "" : title, name), WW_P_NONE);
 	}
 	if (shown < n)
 		fprintf(t->out, "  %29s %u more\n", "", n - shown);
@@ -311,6 +315,16 @@ static void put_sums(struct ww_text *t, const struct ww_path *p, const struct ww
 	put_shares(t, p, sum, WW_SH_DEVICE, "device", 6);
 }
 
+/* Was anything counted as lost, or not to be read? Else a gap is what a snapshot has: of each CPU it keeps the last part, and
+ * these begin at different times. */
+static bool is_lossy(const struct ww_path *p)
+{
+	for (uint32_t h = 0; h < p->set->nhosts; h++)
+		if (p->set->hosts[h]->loss.lost_events || p->set->hosts[h]->loss.bad_packets)
+			return true;
+	return false;
+}
+
 static void put_notes(struct ww_text *t, const struct ww_path *p, const struct ww_path_sum *sum)
 {
 	if (!sum->nagle_count && !sum->uncertain_ns)
@@ -325,8 +339,10 @@ static void put_notes(struct ww_text *t, const struct ww_path *p, const struct w
 	}
 	if (sum->uncertain_ns) {
 		fputs("  ", t->out);
-		ww_text_wrap(t, 2, 2, ww_arena_printf(&t->mem, "%s of it (%.1f %%) is uncertain: events were lost there",
-						      ww_text_dur(t, sum->uncertain_ns), percent(p, sum->uncertain_ns)), WW_P_NONE);
+		ww_text_wrap(t, 2, 2, ww_arena_printf(&t->mem, "%s of it (%.1f %%) is uncertain: %s",
+						      ww_text_dur(t, sum->uncertain_ns), percent(p, sum->uncertain_ns),
+						      is_lossy(p) ? "events were lost there" : "it reaches back to before the record of "
+						      "some CPU begins (of a snapshot each CPU's begins at another time); nothing was lost"), WW_P_NONE);
 	}
 }
 
@@ -339,7 +355,7 @@ static void put_head(struct ww_text *t, const struct ww_path *p)
 	ww_text_wrap(t, 0, 2, ww_arena_printf(&t->mem, "%s: %s, from %s s to %s s%s%s%s%s", who, ww_text_dur(t, p->to_ns - p->from_ns),
 					      ww_text_at(t, ww_set_local(p->set, p->host, p->from_ns)),
 					      ww_text_at(t, ww_set_local(p->set, p->host, p->to_ns)),
-					      p->set->nhosts > 1 ? ", on " : "", p->set->nhosts > 1 ? f->host.name : "",
+					      p->set->nhosts > 1 ? ", on " : "", p->set->nhosts > 1 ? p->set->who[p->host].label : "",
 					      *exe ? ", " : "", exe), WW_P_BOLD);
 	ww_text_wrap(t, 0, 2, ww_arena_printf(&t->mem, "(%s)", p->target.why), WW_P_NONE);
 	ww_set_remarks(t->out, p->set, "", t->o->width);

@@ -4,17 +4,6 @@
 #include "view/host_json.h"
 #include "view/text.h"
 
-/* A host's name; its trace's path where the name is not there or not the only one. */
-static const char *label(const struct ww_set *s, uint32_t h)
-{
-	const char *name = s->who[h].name;
-
-	for (uint32_t i = 0; i < s->nhosts; i++)
-		if (!*name || (i != h && !strcmp(name, s->who[i].name)))
-			return s->who[h].path;
-	return name;
-}
-
 /* Rounded to 10^-9 ppm, as JSON has it. */
 static double ppm(int64_t drift_e15)
 {
@@ -26,7 +15,7 @@ static double ppm(int64_t drift_e15)
 enum { MAX_CELLS = 10 };
 
 struct grid { /* cells of rows, the first row is the heading; columns that are numbers stand right */
-	struct ww_arena *mem;
+	struct ww_text *t;
 	WW_VEC(const char *) cell;
 	uint32_t ncols;
 	bool left[MAX_CELLS];
@@ -34,7 +23,7 @@ struct grid { /* cells of rows, the first row is the heading; columns that are n
 
 static void put(struct grid *g, const char *text)
 {
-	*ww_vec_push(&g->cell) = text;
+	*ww_vec_push(&g->cell) = ww_text_printable(g->t, text);
 }
 
 /* A row as lines, a cell each, behind its heading. */
@@ -114,7 +103,7 @@ static bool is_far(const struct ww_set *s)
 
 static void hosts_text(struct ww_text *t, const struct ww_set *s, bool stats)
 {
-	struct grid g = {.mem = &t->mem, .left = {true}};
+	struct grid g = {.t = t, .left = {true}};
 	static const char *const heads[] = {"host", "offset", "drift", "within", "over", "start time", "accuracy", "trace"};
 	const bool over = is_far(s);
 
@@ -127,12 +116,12 @@ static void hosts_text(struct ww_text *t, const struct ww_set *s, bool stats)
 	for (uint32_t h = 0; h < s->nhosts; h++) {
 		const struct ww_correction *c = &s->corrections[h];
 		bool none = c->accuracy == WW_AC_NONE;
-		put(&g, label(s, h));
+		put(&g, s->who[h].label);
 		put(&g, none ? "-" : seconds(&t->mem, c->offset_ns));
 		put(&g, none ? "-" : ww_arena_printf(&t->mem, "%+.3f ppm", ppm(c->drift_e15)));
 		put(&g, none ? "-" : bound(t, c->bound_ns));
 		if (over)
-			put(&g, c->via == WW_NONE || c->via == s->reference ? "" : label(s, c->via));
+			put(&g, c->via == WW_NONE || c->via == s->reference ? "" : s->who[c->via].label);
 		if (stats)
 			put(&g, seconds(&t->mem, ww_correction_apply(c, s->who[h].begin_ns)) + 1);
 		put(&g, ww_accuracy_name(c->accuracy));
@@ -143,7 +132,7 @@ static void hosts_text(struct ww_text *t, const struct ww_set *s, bool stats)
 
 static void pairs_text(struct ww_text *t, const struct ww_set *s)
 {
-	struct grid g = {.mem = &t->mem, .ncols = 8, .left = {true, true, false, false, false, false, false, true}};
+	struct grid g = {.t = t, .ncols = 8, .left = {true, true, false, false, false, false, false, true}};
 	static const char *const heads[] = {"between", "and", "matched", "unmatched", "drift", "within",
 					    "arrived too early", "accuracy"};
 
@@ -151,8 +140,8 @@ static void pairs_text(struct ww_text *t, const struct ww_set *s)
 		put(&g, heads[i]);
 	for (uint32_t i = 0; i < s->npairs; i++) {
 		const struct ww_pair *p = &s->pairs[i];
-		put(&g, label(s, p->a));
-		put(&g, label(s, p->b));
+		put(&g, s->who[p->a].label);
+		put(&g, s->who[p->b].label);
 		put(&g, ww_arena_printf(&t->mem, "%" PRIu64, p->matched));
 		put(&g, ww_arena_printf(&t->mem, "%" PRIu64, p->unmatched));
 		put(&g, p->accuracy == WW_AC_NONE ? "-" : ww_arena_printf(&t->mem, "%+.3f ppm", ppm(p->drift_e15)));
@@ -183,7 +172,7 @@ static void remarks_text(struct ww_text *t, const struct ww_set *s)
 	for (uint32_t h = 0; h < s->nhosts; h++)
 		if (s->corrections[h].nbends)
 			put_remark(t, ww_arena_printf(&t->mem, "\n%s: the clock changed its speed (it was slewed): the correction has "
-						      "%u pieces, its drift is their mean.", label(s, h), s->corrections[h].nbends - 1));
+						      "%u pieces, its drift is their mean.", s->who[h].label, s->corrections[h].nbends - 1));
 	if (!ww_set_is_whole(s))
 		fputc('\n', t->out);
 	ww_set_remarks(t->out, s, "", t->o->width);
@@ -202,10 +191,10 @@ void ww_set_remarks(FILE *out, const struct ww_set *s, const char *before, uint3
 		else if (s->corrections[h].accuracy != WW_AC_NONE)
 			continue;
 		else if (s->who[h].packets)
-			why = ww_arena_printf(&t.mem, " shares no packets with %s: its clock is not corrected.", label(s, s->reference));
+			why = ww_arena_printf(&t.mem, " shares no packets with %s: its clock is not corrected.", s->who[s->reference].label);
 		else
 			why = " recorded no packets: its clock is not corrected.";
-		put_remark(&t, ww_arena_printf(&t.mem, "%s%s%s", before, label(s, h), why));
+		put_remark(&t, ww_arena_printf(&t.mem, "%s%s%s", before, s->who[h].label, why));
 	}
 	ww_arena_release(&t.mem);
 }
@@ -215,7 +204,7 @@ void ww_sync_text(FILE *out, const struct ww_set *s, const struct ww_text_opts *
 	struct ww_text t = {.out = out, .o = o};
 
 	ww_arena_init(&t.mem);
-	put_remark(&t, ww_arena_printf(&t.mem, "Clocks of %u hosts, as offsets to that of %s", s->nhosts, label(s, s->reference)));
+	put_remark(&t, ww_arena_printf(&t.mem, "Clocks of %u hosts, as offsets to that of %s", s->nhosts, s->who[s->reference].label));
 	putc('\n', out);
 	hosts_text(&t, s, stats);
 	if (stats && s->npairs) {
@@ -235,7 +224,7 @@ void ww_json_not_reached(struct ww_json *j, const struct ww_set *s)
 {
 	ww_json_arr(j, "not_reached");
 	for (uint32_t i = 0; i < s->nunreached; i++)
-		ww_json_str(j, NULL, label(s, s->unreached[i]));
+		ww_json_str(j, NULL, s->who[s->unreached[i]].label);
 	ww_json_end(j);
 }
 
@@ -260,7 +249,7 @@ static void host_json(struct ww_json *j, const struct ww_set *s, uint32_t h)
 	put_bound(j, c->bound_ns);
 	ww_json_str(j, "accuracy", ww_accuracy_name(c->accuracy));
 	ww_json_bool(j, "reference", h == s->reference);
-	ww_json_str(j, "via", c->via == WW_NONE ? NULL : label(s, c->via));
+	ww_json_str(j, "via", c->via == WW_NONE ? NULL : s->who[c->via].label);
 	ww_json_u64(j, "packets", s->who[h].packets);
 	if (c->nbends) {
 		ww_json_arr(j, "bends");
@@ -291,8 +280,8 @@ int ww_sync_json(FILE *out, const struct ww_set *s)
 	for (uint32_t i = 0; i < s->npairs; i++) {
 		const struct ww_pair *p = &s->pairs[i];
 		ww_json_obj(&j, NULL);
-		ww_json_str(&j, "a", label(s, p->a));
-		ww_json_str(&j, "b", label(s, p->b));
+		ww_json_str(&j, "a", s->who[p->a].label);
+		ww_json_str(&j, "b", s->who[p->b].label);
 		ww_json_u64(&j, "matched", p->matched);
 		ww_json_u64(&j, "unmatched", p->unmatched);
 		ww_json_u64(&j, "violations_after", p->violations_after);

@@ -34,19 +34,39 @@ enum ww_paint ww_paint_of(enum ww_thread_state s)
 	}
 }
 
-/* A trace's strings may hold anything: what would steer a terminal is shown as '?'. */
-static const char *printable(struct ww_text *t, const char *s)
+/* The bytes of the character at s, 1 of what is none. Not shown is what would steer a terminal (C0, DEL, C1), and what is
+ * no UTF-8. */
+static size_t may_show(const char *s, bool *ret_shown)
+{
+	const size_t n = ww_utf8_len(s, strnlen(s, 4));
+	const unsigned char c = (unsigned char)s[0];
+
+	*ret_shown = n && c >= 32 && c != 127 && !(c == 0xc2 && (unsigned char)s[1] < 0xa0);
+	return n ? n : 1;
+}
+
+const char *ww_text_printable(struct ww_text *t, const char *s)
 {
 	const char *p = s;
+	bool shown = true;
 
-	while (*p && ((unsigned char)*p >= 32 && *p != 127))
-		p++;
+	for (size_t n; *p; p += n) {
+		n = may_show(p, &shown);
+		if (!shown)
+			break;
+	}
 	if (!*p)
 		return s;
-	char *copy = ww_arena_strdup(&t->mem, s);
-	for (char *c = copy; *c; c++)
-		if ((unsigned char)*c < 32 || *c == 127)
-			*c = '?';
+	char *copy = ww_arena_strdup(&t->mem, s), *to = copy + (p - s);
+	for (size_t n; *p; p += n) {
+		n = may_show(p, &shown);
+		if (shown)
+			memcpy(to, p, n);
+		else
+			*to = '?';
+		to += shown ? n : 1;
+	}
+	*to = 0;
 	return copy;
 }
 
@@ -54,7 +74,7 @@ const char *ww_text_fit(struct ww_text *t, const char *s, size_t width)
 {
 	size_t n;
 
-	s = printable(t, s);
+	s = ww_text_printable(t, s);
 	n = strlen(s);
 	if (t->o->verbose || n <= width)
 		return s;
@@ -152,7 +172,7 @@ void ww_text_wrap(struct ww_text *t, uint32_t at, uint32_t hang, const char *wor
 {
 	const uint32_t width = t->o->width;
 
-	words = printable(t, words);
+	words = ww_text_printable(t, words);
 	hang = WW_MIN(hang, width - WW_MIN(width, 20));
 	for (;;) {
 		uint32_t room = width > at ? width - at : 0;
@@ -256,12 +276,12 @@ enum ww_text_group ww_text_group(enum ww_thread_state s)
 
 const char *ww_text_woken(struct ww_text *t, const struct ww_woken *w)
 {
-	const char *who = printable(t, ww_name_thread_at(&t->mem, t->f, w->thread, w->ts_ns)), *name = printable(t, w->name);
+	const char *who = ww_text_printable(t, ww_name_thread_at(&t->mem, t->f, w->thread, w->ts_ns)), *name = ww_text_printable(t, w->name);
 
 	switch (w->kind) {
 	case WW_WK_THREAD:
 		return ww_arena_printf(&t->mem, "in context of %s%s%s", *who ? who : "an unknown thread",
-				       *w->in ? ", in RUNNING " : "", printable(t, w->in));
+				       *w->in ? ", in RUNNING " : "", ww_text_printable(t, w->in));
 	case WW_WK_BLOCK:
 		return ww_arena_printf(&t->mem, "by block completion: %s%s%s%s", name, *who ? " (submitted by " : "", who,
 				       *who ? ")" : "");

@@ -33,6 +33,9 @@ void ww_text_fold(FILE *out, const char *text, uint32_t width);
  * ends the last one. Broken between words; only a word that no line has room for is broken anywhere. Nothing is cut. */
 void ww_text_wrap(struct ww_text *t, uint32_t at, uint32_t hang, const char *words, enum ww_paint paint);
 
+/* A trace's strings may hold anything: what would steer a terminal, or is no UTF-8, is shown as '?'. */
+const char *ww_text_printable(struct ww_text *t, const char *s);
+
 const char *ww_paint_on(const struct ww_text *t, enum ww_paint p);
 const char *ww_paint_off(const struct ww_text *t, enum ww_paint p);
 enum ww_paint ww_paint_of(enum ww_thread_state s);

@@ -44,3 +44,24 @@ echo "--- one clock is no reason to refuse"
 json cpu0.ctf cpu1.ctf
 "$WHYWAIT" sync --no-store cpu0.ctf cpu1.ctf; echo $?
 find . -name '*.whywait-sync'
+
+echo "--- two hosts of one name are told by their traces"
+cp -r other.ctf twin.ctf
+LC_ALL=C sed -i 's/hostname = "zz"/hostname = "vm"/' twin.ctf/metadata
+"$WHYWAIT" path demo.ctf twin.ctf 2>/dev/null | grep -E '^  host|not corrected|^Critical'
+"$WHYWAIT" path -q --json demo.ctf twin.ctf | grep -o '"host": "[^"]*"' | sort | uniq -c | sed 's/  *[0-9]* /n /'
+"$WHYWAIT" path --host vm demo.ctf twin.ctf 2>&1; echo $?
+"$WHYWAIT" sync --no-store -r vm demo.ctf twin.ctf 2>&1; echo $?
+for r in twin.ctf ./twin.ctf/ ./demo.ctf vm; do
+	"$WHYWAIT" sync --no-store -r $r ./demo.ctf/ ./twin.ctf 2>&1 | head -1
+done
+"$WHYWAIT" path -q --json --host twin.ctf/ demo.ctf twin.ctf | grep -A1 '"target"'
+
+echo "--- a host's name steers no terminal, and the text is UTF-8"
+cp -r other.ctf evil.ctf
+LC_ALL=C sed -i "s/hostname = \"zz\"/hostname = \"$(printf '\033\377')\"/" evil.ctf/metadata
+for c in "sync -s --no-store" "path"; do
+	"$WHYWAIT" $c demo.ctf evil.ctf >out 2>err
+	LC_ALL=C grep -c "$(printf '\033')" out err
+	iconv -f utf8 -t utf8 out >/dev/null && grep -o '^??  \|^  host .*\|^?? .* not corrected' out
+done

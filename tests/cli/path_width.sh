@@ -48,6 +48,7 @@ for args, begin in ((('path', '-v', '-q', 'demo.ctf'), 'Step by step'), (('path'
     for n in (40, 60, 80, 100, 132):
         text = piped(*args, columns=n)
         print(' '.join(args), n, widest(text) <= n, letters(text, begin) == wide, '...' in text)
+        print('\n'.join('blanks at the end: ' + l for l in text.splitlines() if l.endswith(' ')), end='')
     for n in (60, 100):
         text = on_terminal(n, *args)
         print(' '.join(args), 'on a terminal', n, widest(text) <= n, letters(text, begin) == wide)

@@ -20,6 +20,7 @@ struct two {
 	struct ww_set set;
 	const struct ww_facts *hosts[2];
 	struct ww_correction corrections[2];
+	struct ww_set_host who[2];
 	struct ww_packet_ref match0[PACKETS], match1[PACKETS], *match[2];
 };
 
@@ -43,7 +44,8 @@ static void make_set(struct two *s)
 	s->corrections[FAR] = (struct ww_correction){.t0_ns = 1000, .offset_ns = -1000, .drift_e15 = -1000000000000ll};
 	s->match[0] = s->match0;
 	s->match[1] = s->match1;
-	s->set = (struct ww_set){.hosts = s->hosts, .nhosts = 2, .corrections = s->corrections, .match = s->match};
+	s->who[0].name = s->who[0].label = "near", s->who[1].name = s->who[1].label = "far";
+	s->set = (struct ww_set){.hosts = s->hosts, .nhosts = 2, .who = s->who, .corrections = s->corrections, .match = s->match};
 	for (uint32_t i = 0; i < PACKETS; i++)
 		s->match0[i] = s->match1[i] = (struct ww_packet_ref){WW_NONE, WW_NONE};
 }

@@ -33,6 +33,8 @@ static void by_hand(void)
 		{"01234567890123", 24, 14, 4, "\n    01234567890123\n"},
 		{"a  b", 24, 22, 4, "a\n    b\n"}, /* no blanks at the end */
 		{"\033[2J", 40, 0, 0, "?[2J\n"},   /* nothing steers the terminal */
+		{"\xc2\x9b" "2J \x7f", 40, 0, 0, "?2J ?\n"},
+		{"\xc3\xa9\xff\xe2\x82 \xe2\x82\xac", 40, 0, 0, "\xc3\xa9??? \xe2\x82\xac\n"}, /* and what comes out is UTF-8 */
 	};
 
 	for (size_t i = 0; i < WW_ARRAY_SIZE(rows); i++) {
