@@ -204,11 +204,12 @@ enum ww_cause ww_state_cause(const struct ww_facts *f, uint32_t state)
 	return f->state.state[state] != WW_ST_BLOCKED ? WW_CA_NONE : c == WW_CA_NONE ? WW_CA_UNKNOWN : c;
 }
 
-int32_t ww_ready_cpu(const struct ww_facts *f, uint32_t state)
+/* The CPU on which a ready thread got to run; -1 unknown. */
+static int32_t next_cpu(const struct ww_facts *f, uint32_t state)
 {
 	uint32_t t = f->state.thread[state], next = state + 1;
 
-	if (next < f->state_first[t + 1] && f->state.cpu[next] >= 0)
+	if (next < f->state_first[t + 1])
 		switch (f->state.state[next]) {
 		case WW_ST_RUNNING:
 		case WW_ST_RUNNING_USER:
@@ -218,13 +219,86 @@ int32_t ww_ready_cpu(const struct ww_facts *f, uint32_t state)
 		default:
 			break;
 		}
-	return f->state.cpu[state];
+	return -1;
 }
 
 struct had {
 	uint32_t thread;
 	int64_t ns;
 };
+
+struct hads { /* who had the CPU, run by run */
+	struct had few[16], *v;
+	uint32_t n, room;
+	int64_t told_ns;
+};
+
+static void add_had(struct hads *h, uint32_t thread, int64_t ns)
+{
+	if (h->n == h->room) {
+		struct had *v = ww_xmalloc(sizeof(*v) * h->room * 2);
+		memcpy(v, h->v, sizeof(*v) * h->n);
+		if (h->v != h->few)
+			free(h->v);
+		h->v = v;
+		h->room *= 2;
+	}
+	h->v[h->n++] = (struct had){thread, ns};
+	h->told_ns += ns;
+}
+
+/* In [from, to) on that CPU. */
+static void add_runs(struct hads *h, const struct ww_facts *f, int32_t cpu, int64_t from, int64_t to, uint32_t but)
+{
+	uint32_t first = 0, n = 0;
+
+	if (from < to && cpu >= 0 && (uint32_t)cpu < f->host.ncpus)
+		ww_facts_runs(f, (uint32_t)cpu, from, to, &first, &n);
+	for (uint32_t i = first; i < first + n; i++) {
+		uint32_t r = f->run_of_cpu[i];
+		int64_t ns = WW_MIN(f->run.start_ts_ns[r] + f->run.dur_ns[r], to) - WW_MAX(f->run.start_ts_ns[r], from);
+		if (ns > 0 && f->run.thread[r] != but)
+			add_had(h, f->run.thread[r], ns);
+	}
+}
+
+/* First row of the fact at or after ts_ns. */
+static uint32_t migration_at(const struct ww_facts *f, int64_t ts_ns)
+{
+	uint32_t lo = 0, hi = f->migration.n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (f->migration.ts_ns[mid] < ts_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* A thread waits in one CPU's queue until it is moved to another's. Where the trace does not tell of that: one that was
+ * preempted was pulled over only when it got to run; of one that was woken, another CPU was chosen at once. */
+static void add_waits(struct hads *h, const struct ww_facts *f, uint32_t state)
+{
+	const uint32_t t = f->state.thread[state];
+	const int64_t to = f->state.start_ts_ns[state] + f->state.dur_ns[state];
+	int64_t from = f->state.start_ts_ns[state];
+	int32_t last = next_cpu(f, state), cpu = -1;
+	bool moved = false;
+
+	for (uint32_t i = migration_at(f, from); i < f->migration.n && f->migration.ts_ns[i] <= to; i++) {
+		if (f->migration.thread[i] != t)
+			continue;
+		add_runs(h, f, f->migration.from_cpu[i], from, f->migration.ts_ns[i], t);
+		from = f->migration.ts_ns[i];
+		cpu = f->migration.to_cpu[i];
+		moved = true;
+	}
+	if (!moved)
+		cpu = f->state.state[state] == WW_ST_PREEMPTED || last < 0 ? f->state.cpu[state] : last;
+	add_runs(h, f, cpu, from, to, t);
+}
 
 static int by_thread(const void *a, const void *b)
 {
@@ -233,16 +307,16 @@ static int by_thread(const void *a, const void *b)
 	return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
-/* Sums up per thread what stands in had[0..n), sorted; who has most, of equal ones the lower number. */
-static struct had most_of_all(struct had *had, uint32_t n)
+/* Sums up per thread, sorted; who has most, of equal ones the lower number. */
+static struct had most_of_all(struct hads *h)
 {
 	struct had most = {WW_NONE, 0};
 
-	qsort(had, n, sizeof(*had), by_thread);
-	for (uint32_t i = 0, k; i < n; i = k) {
-		struct had sum = had[i];
-		for (k = i + 1; k < n && had[k].thread == sum.thread; k++)
-			sum.ns += had[k].ns;
+	qsort(h->v, h->n, sizeof(*h->v), by_thread);
+	for (uint32_t i = 0, k; i < h->n; i = k) {
+		struct had sum = h->v[i];
+		for (k = i + 1; k < h->n && h->v[k].thread == sum.thread; k++)
+			sum.ns += h->v[k].ns;
 		if (sum.ns > most.ns)
 			most = sum;
 	}
@@ -251,30 +325,15 @@ static struct had most_of_all(struct had *had, uint32_t n)
 
 uint32_t ww_ready_behind(const struct ww_facts *f, uint32_t state)
 {
-	const int64_t from = f->state.start_ts_ns[state], to = from + f->state.dur_ns[state];
-	int32_t cpu = ww_ready_cpu(f, state);
-	struct had few[16], *had = few;
-	uint32_t first = 0, n = 0, nhad = 0;
-	int64_t nobody_ns = to - from;
+	struct hads h = {.v = h.few, .room = WW_ARRAY_SIZE(h.few)};
 
-	if (cpu >= 0 && (uint32_t)cpu < f->host.ncpus)
-		ww_facts_runs(f, (uint32_t)cpu, from, to, &first, &n);
-	if (!n)
+	add_waits(&h, f, state);
+	if (!h.n)
 		return f->state.other[state];
-	if (n > WW_ARRAY_SIZE(few))
-		had = ww_xmalloc(sizeof(*had) * n);
-	for (uint32_t i = first; i < first + n; i++) {
-		uint32_t r = f->run_of_cpu[i];
-		int64_t ns = WW_MIN(f->run.start_ts_ns[r] + f->run.dur_ns[r], to) - WW_MAX(f->run.start_ts_ns[r], from);
-		if (ns <= 0 || f->run.thread[r] == f->state.thread[state])
-			continue;
-		had[nhad++] = (struct had){f->run.thread[r], ns};
-		nobody_ns -= ns;
-	}
-	struct had most = most_of_all(had, nhad);
-	if (had != few)
-		free(had);
-	return most.ns >= nobody_ns ? most.thread : WW_NONE;
+	struct had most = most_of_all(&h);
+	if (h.v != h.few)
+		free(h.v);
+	return most.ns >= f->state.dur_ns[state] - h.told_ns ? most.thread : WW_NONE;
 }
 
 const char *ww_name_ready(struct ww_arena *mem, const struct ww_facts *f, enum ww_thread_state s, uint32_t other,

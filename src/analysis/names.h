@@ -41,10 +41,9 @@ const char *ww_name_state(struct ww_arena *mem, const struct ww_facts *f, uint32
 #define WW_NAME_OPEN "not over when the recording ended"
 /* The cause of a state row: of a blocked one never none. */
 enum ww_cause ww_state_cause(const struct ww_facts *f, uint32_t state);
-/* The CPU that a preempted or queued thread waited for: the one it then ran on; -1 unknown. */
-int32_t ww_ready_cpu(const struct ww_facts *f, uint32_t state);
-/* Whom the whole wait for that CPU is laid to, wherever it is told: the thread that had the CPU for most of it, all its
- * runs together; an idle thread: the CPU was idle. WW_NONE: nobody is known for most of it. */
+/* Whom a preempted or queued thread's whole wait is laid to, wherever it is told: the thread that had the CPU in whose
+ * queue it was for most of it, all its runs together; an idle thread: the CPU was idle. WW_NONE: nobody is known for
+ * most of it. */
 uint32_t ww_ready_behind(const struct ww_facts *f, uint32_t state);
 /* "by X", "behind X", "" of such a state; X by the name that it had then. */
 const char *ww_name_ready(struct ww_arena *mem, const struct ww_facts *f, enum ww_thread_state s, uint32_t other,

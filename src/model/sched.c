@@ -293,9 +293,12 @@ void ww_on_migrate(struct ww_model *m, const struct ww_event *ev)
 	struct ww_thr *t = ww_thr_find(m, ww_v_int(ev, 0, -1));
 	int64_t cpu = ww_v_int(ev, 1, -1);
 
-	if (t && t->cpu < 0 && cpu >= 0 && cpu < WW_MAX_CPUS &&
-	    (t->st.state == WW_ST_RUNQUEUE || t->st.state == WW_ST_PREEMPTED))
-		t->st.cpu = (int16_t)cpu;
+	if (!t || t->cpu >= 0 || cpu < 0 || cpu >= WW_MAX_CPUS || cpu == t->st.cpu ||
+	    (t->st.state != WW_ST_RUNQUEUE && t->st.state != WW_ST_PREEMPTED))
+		return;
+	struct ww_migration r = {.thread = t->index, .ts_ns = m->now, .from_cpu = t->st.cpu, .to_cpu = (int32_t)cpu};
+	ww_migration_push(m->f, &r);
+	t->st.cpu = (int16_t)cpu;
 }
 
 enum { CLONE_THREAD_FLAG = 0x10000 };

@@ -48,7 +48,7 @@ def judge(prog):
     lines = [json.loads(l) for l in p.stdout.decode().splitlines() if l.startswith('{')]
     if any(l['t'] == 'skip' for l in lines):
         return None
-    waits = [l for l in lines if l['t'] == 'wait' and l['known'] > 1000000]
+    waits = [l for l in lines if l['t'] == 'wait' and l['known'] > 1000000 and l['syscall']] # a stopped task is in none
     bad = []
     for w in waits:
         names = set(w['syscall'].split('|'))

@@ -236,7 +236,7 @@ class Scenario:
 
     def delayed(self, b, rep, raw):
         """Who had the CPU: each thread that a row of preempted or runqueue names must have run on the CPU
-        that this one then got, while it was ready. (Others than the scenario's may, on a busy machine.)"""
+        in whose queue this one was then. (Others than the scenario's may, on a busy machine.)"""
         had = raw.had_cpu(b['tid'], b['from'], b['to']) | HIDDEN
         right = wrong = other = 0
         for r in rep.j['breakdown']:
@@ -345,7 +345,7 @@ class Raw:
     """Raw events that the books are compared with, read by babeltrace2, so that they do not lean on our own
     reader. switches: {tid: [(ts, voluntary)]}, major: {tid: [ts]}, gaps: {tid: [(waking, wakeup)]}."""
 
-    EVENTS = 'sched_switch:|sched_waking:|sched_wakeup:|whywait_fault_end:|whywait_stolen:|timer_hrtimer_expire_entry:'
+    EVENTS = 'sched_switch:|sched_waking:|sched_wakeup:|sched_migrate_task:|whywait_fault_end:|whywait_stolen:|timer_hrtimer_expire_entry:'
 
     def __init__(self, trace, offset):
         self.switches, self.major, self.gaps, self.bills, self.stolen = {}, {}, {}, {}, {}
@@ -367,9 +367,11 @@ class Raw:
                 self.seen = True
                 state = int(re.match(r'-?\d+|.*= (-?\d+)', f['prev_state']).group(0))
                 self.switches.setdefault(int(f['prev_tid']), []).append((ts, state not in (0, 256)))
-                t = ready.pop(int(f['next_tid']), None)
-                if t is not None:
-                    self.ready.setdefault(int(f['next_tid']), []).append((t, ts, f['cpu_id']))
+                queued = ready.pop(int(f['next_tid']), None)
+                if queued:
+                    ends = [at for at, _ in queued[1:]] + [ts]
+                    self.ready.setdefault(int(f['next_tid']), []).extend((a, b, cpu) for (a, cpu), b in zip(queued, ends))
+                    t = queued[0][0]
                     t = t if state not in (0, 256) else max(t, clocked.get(f['cpu_id'], 0))
                     self.bills.setdefault(int(f['next_tid']), []).append(
                         (t, ts if state in (0, 256) else min(ts, t + BILLED_NS + sum(
@@ -381,14 +383,18 @@ class Raw:
                 self.runs.setdefault(f['cpu_id'], []).append((begun, ts, who))
                 on[f['cpu_id']] = (ts, int(f['next_tid']))
                 if state in (0, 256):
-                    ready[int(f['prev_tid'])] = ts
+                    ready[int(f['prev_tid'])] = [(ts, f['cpu_id'])]
             elif 'sched_waking:' in line:
                 waking[int(f['tid'])] = ts
             elif 'sched_wakeup:' in line:
                 t = waking.pop(int(f['tid']), None)
-                ready[int(f['tid'])] = clocked[f['target_cpu']] = ts
+                ready[int(f['tid'])] = [(ts, f['target_cpu'])]
+                clocked[f['target_cpu']] = ts
                 if t is not None:
                     self.gaps.setdefault(int(f['tid']), []).append((t, ts))
+            elif 'sched_migrate_task:' in line:
+                if int(f['tid']) in ready:
+                    ready[int(f['tid'])].append((ts, f['dest_cpu']))
             elif 'whywait_stolen:' in line:
                 taken.setdefault(f['cpu_id'], []).append((ts, int(f['ns'])))
                 if f['cpu_id'] in on:

@@ -43,8 +43,6 @@ static void writer(void)
 			T_wait(&s, "disk", "", -1, "pwrite64", "/file");
 	}
 	close(fd);
-	limit(false);
-	remove_fs();
 }
 
 int main(int argc, char **argv)
@@ -58,5 +56,7 @@ int main(int argc, char **argv)
 		T_skip("this kernel has no limits of one device");
 	}
 	T_roles(parts, 1, T_THREADS);
+	limit(false);
+	remove_fs();
 	return T_end();
 }

@@ -50,7 +50,6 @@ static void writer(void)
 		      T_gettid(), s.t0, s.t1, name, i % 4 == 0 ? ",\"jbd2/loop\"" : "", i % 4 == 2 ? ",\"wb_workfn\"" : "");
 	}
 	close(fd);
-	remove_fs();
 }
 
 int main(int argc, char **argv)
@@ -59,5 +58,6 @@ int main(int argc, char **argv)
 	T_begin(argc, argv, "loop", 0);
 	make_fs(0);
 	T_roles(parts, 1, T_THREADS);
+	remove_fs();
 	return T_end();
 }

@@ -361,6 +361,7 @@ static const char *chain_of(struct play *p, uint32_t t)
 	while (p->f.state.state[row] != WW_ST_BLOCKED)
 		row++;
 	ww_chain_expand(&p->mem, &p->f, &opts, row, 0, 1000, &l);
+	ww_chain_free(&opts);
 	for (uint32_t i = 0; i < l.nchain; i++) {
 		const struct ww_link *c = &l.chain[i];
 

@@ -285,6 +285,21 @@ static void values_make(struct ctf_reader *r)
 		r->values = ww_xcalloc(r->nvalues + 1, sizeof(*r->values));
 }
 
+/* What a stream lacks at its begin, it lacks since the trace began; the one that begins the trace lacks nothing. */
+static void begin_gaps(struct ctf_reader *r)
+{
+	struct ctf_stream *first = r->streams.n ? r->streams.v[r->tree[0]] : NULL;
+
+	if (first && first->cls == WW_CLS_GAP && first->gap[2].u) {
+		ctf_stream_advance(first);
+		set_key(r, first->index);
+	}
+	r->tree[0] = play(r, 1);
+	for (uint32_t i = 0; i < r->streams.n; i++)
+		if (r->streams.v[i]->cls == WW_CLS_GAP)
+			r->streams.v[i]->gap[1].i = WW_MIN(r->streams.v[i]->gap[1].i, r->keys[r->tree[0]]);
+}
+
 static int start(struct ctf_reader *r)
 {
 	r->started = true;
@@ -300,10 +315,7 @@ static int start(struct ctf_reader *r)
 		set_key(r, i);
 	}
 	r->tree[0] = play(r, 1);
-	/* What a stream lacks at its begin, it lacks since the trace began. */
-	for (uint32_t i = 0; i < r->streams.n; i++)
-		if (r->streams.v[i]->cls == WW_CLS_GAP)
-			r->streams.v[i]->gap[1].i = WW_MIN(r->streams.v[i]->gap[1].i, r->keys[r->tree[0]]);
+	begin_gaps(r);
 	return 0;
 }
 
