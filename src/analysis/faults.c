@@ -1,8 +1,9 @@
 /* faults.c - which pages of which file were faulted in: each in order, and by file with the pattern of access.
  *
- * The pattern of a file is told by the steps between one fault and the next of the same thread and file:
- * sequential when most go forward by little (fault-around maps 16 pages at once, read-ahead more), strided
- * when most are of one same length, else random. What was read ahead, and came into use later: ahead.h.
+ * The pattern of a file is told by the steps between one fault and the next of the same file: sequential when four of
+ * five go forward by 64 KiB or less, for so much a fault maps besides its page when it finds it in the page cache
+ * (fault-around; what was read ahead is mapped by later faults), strided when most are of one same length, else random.
+ * Every 64 pages of a file: strided. What was read ahead, and came into use later: ahead.h.
  */
 #include "analysis/ahead.h"
 #include "analysis/names.h"
@@ -145,7 +146,7 @@ static const struct ww_column file_columns[F_NCOLUMNS] = {
 };
 
 #define CHART 32
-#define NEAR_BYTES (2 << 20) /* a step forward that read-ahead or fault-around makes */
+#define NEAR_BYTES (64 << 10) /* mm/memory.c: fault_around_bytes */
 
 struct sum {
 	uint32_t file, count, major, judged, ended, near, same; /* judged: it is known whether major */

@@ -134,6 +134,9 @@ def main():
         whole = sum(r['ns'] for r in j['breakdown'] if r['state'] in ('preempted', 'runqueue'))
         ok(named > 0.8 * whole and whole > 20e6, 'preempt: %d stood back for %d: %.1f of %.1f ms' % (
             a['tid'], b['tid'], named / 1e6, whole / 1e6))
+    file = [r for r in json.loads(subprocess.run([whywait, 'faults', '--by=file', '--json', '-q', '--tid', str(by['fault', 'faulter']['tid']),
+            single + '/trace'], stdout=subprocess.PIPE).stdout)['rows'] if r['file'] == '/disk/m']
+    ok(len(file) == 1 and file[0]['count'] == 32 and file[0]['pattern'] == 'strided', 'fault: 32 pages, 64 apart: strided', file)
     return tap.end()
 
 
