@@ -293,6 +293,30 @@ static void one_answer_about_whom(void)
 	play_release(&p);
 }
 
+/* Preempted on CPU 0 by x 10..40, put into CPU 1's queue at 40, where y has 3 ms more; it runs there from 43. CPU 1 was
+ * idle till 40. Then the same without a word of the migration: it was pulled over when it got to run. */
+static void behind_whom_in_which_queue(void)
+{
+	for (int told = 0; told < 2; told++) {
+		struct play p;
+
+		play_begin(&p);
+		uint32_t a = actor(&p, "a", 0, 70), x = actor(&p, "x", 0, 70), y = actor(&p, "y", 0, 70), idle = actor(&p, "swapper/1", 0, 70);
+		p.f.thread.flags[idle] |= WW_TF_IDLE;
+		runs(&p, a, 10), is_in(&p, a, 43, WW_ST_PREEMPTED, x), runs(&p, a, 70);
+		p.f.state.cpu[p.f.state.n - 1] = 1;
+		on_cpu(&p, 0, a, 0, 10), on_cpu(&p, 0, x, 10, 50), on_cpu(&p, 1, idle, 0, 40), on_cpu(&p, 1, y, 40, 43);
+		on_cpu(&p, 1, a, 43, 70);
+		struct ww_migration m = {.thread = a, .ts_ns = 40, .from_cpu = 0, .to_cpu = 1};
+		if (told)
+			ww_migration_push(&p.f, &m);
+		play_end(&p);
+		is_str(path_of(&p, a), "a running-user 0..10, a preempted by x 10..43, a running-user 43..70",
+		       told ? "behind who had the CPU in whose queue it was" : "and so where no migration is told");
+		play_release(&p);
+	}
+}
+
 /* Preempted by three and queued behind one: lines of their own, and nobody is named for what was another's. */
 static void ready_kinds_stay_apart(void)
 {
@@ -468,6 +492,7 @@ int main(void)
 	a_key_ends_a_sleep(false);
 	ready_kinds_stay_apart();
 	one_answer_about_whom();
+	behind_whom_in_which_queue();
 	report_of_reader();
 	ranges_and_choices();
 	cycles_end();
