@@ -6,8 +6,9 @@
   perf trace -s         system calls and errors, of a command that whywait recorded meanwhile
 
 Where perf's rule is another one a third way decides: the same events as perf script prints them, followed here.
-- perf kwork pairs a softirq's entry with the last raise before it; the time waited is from the first one on, so
-  vectors on a CPU with two raises before one entry are compared by count only.
+- perf kwork pairs a softirq's entry with the last raise before it; the time waited is from the first one on. What is
+  left of two raises it pairs with a later entry that nobody raised, so of vectors on a CPU with two raises before one
+  entry it may count that many more, and their times are not compared.
 - perf sched latency does not count the wait after a preemption (prev_state R+), which the kernel's own run_delay has;
   it does count one of 0.000 ms for a thread that it first meets on a CPU."""
 import collections, json, os, re, subprocess, sys, tempfile
@@ -53,7 +54,7 @@ class Followed:
 
     def __init__(self, path):
         self.soft = collections.defaultdict(list)   # vector: delays
-        self.twice = set()                          # (cpu, vector) raised twice before an entry
+        self.twice = collections.Counter()          # (cpu, vector): raised once more before an entry
         self.delays = collections.defaultdict(list) # tid: ns
         self.preempted = collections.Counter()      # of these, after R+
         # Threads with a switch that perf was not told of (some kernels hide those of the idle task): they are met on
@@ -68,7 +69,7 @@ class Followed:
                 key = (cpu, number(text, 'vec'))
                 if name == 'softirq_raise':
                     if key in raised:
-                        self.twice.add(key)
+                        self.twice[key] += 1
                     raised.setdefault(key, ts)
                 elif key in raised:
                     self.soft[key].append(ts - raised.pop(key))
@@ -113,9 +114,9 @@ def check_irq(path, ref):
     for vec, cpus in theirs.items():
         r = ours.get(vec, {'raised': 0, 'delay_avg_ns': 0, 'delay_max_ns': 0})
         n = sum(c[2] for c in cpus)
-        if r['raised'] != n:
+        if not 0 <= n - r['raised'] <= sum(ref.twice[(c[0], vec)] for c in cpus):
             bad.append('%d: perf %d, ours %d' % (vec, n, r['raised']))
-        elif not any((c[0], vec) in ref.twice for c in cpus):
+        elif not any(ref.twice[(c[0], vec)] for c in cpus):
             seen += 1
             if abs(sum(c[1] * c[2] for c in cpus) / n - r['delay_avg_ns']) > 600 or abs(max(c[3] for c in cpus) - r['delay_max_ns']) > 600:
                 bad.append('%d: perf %s, ours %s' % (vec, cpus, r))
