@@ -22,6 +22,7 @@ struct look { /* everything that a rule may use */
 	uint32_t waker;     /* thread, when kind is thread or work */
 	uint32_t fact;
 	uint32_t row;
+	uint32_t writer;    /* thread that woke it by what it is writing in its call now; WW_NONE */
 	bool over_net;      /* by what the waker sent */
 	bool signalled;     /* a signal for it was generated in the same context just before */
 	bool returned;      /* ret is known */
@@ -147,9 +148,9 @@ static void rule_fd(const struct look *l, struct verdict *v)
 /* poll woken by a thread that is writing to something: what it writes to is what is polled. */
 static uint32_t file_written_by_waker(const struct look *l)
 {
-	if (l->returned || l->kind != WW_WK_THREAD || l->waker == WW_NONE)
+	if (l->returned || l->writer == WW_NONE)
 		return WW_NONE;
-	const struct ww_thr *w = l->m->thr.v[l->waker];
+	const struct ww_thr *w = l->m->thr.v[l->writer];
 	if (!w->in_syscall || w->sc->wait != WW_W_FD || w->sc_file == WW_NONE)
 		return WW_NONE;
 	uint32_t peer = l->m->f->file.peer[w->sc_file];
@@ -380,12 +381,17 @@ static void write_verdict(struct ww_model *m, struct ww_thr *t, uint32_t row, st
 
 static struct look look_at(struct ww_model *m, struct ww_thr *t, uint32_t row, uint32_t w)
 {
-	struct look l = {.m = m, .t = t, .row = row, .kind = WW_WK_UNKNOWN, .waker = WW_NONE, .fact = WW_NONE};
+	struct look l = {.m = m, .t = t, .row = row, .kind = WW_WK_UNKNOWN, .waker = WW_NONE, .fact = WW_NONE,
+			 .writer = WW_NONE};
 
 	if (w != WW_NONE) {
 		l.kind = m->f->wakeup.kind[w];
 		l.fact = m->f->wakeup.fact[w];
 		l.waker = by_thread(&l) ? m->f->wakeup.waker[w] : WW_NONE;
+		/* Over loopback the packet arrives on top of the call that sent it. */
+		if (l.kind == WW_WK_THREAD ||
+		    (l.kind == WW_WK_PACKET && m->f->wakeup.waker[w] == m->f->wakeup.current_thread[w]))
+			l.writer = m->f->wakeup.waker[w];
 		l.over_net = l.kind == WW_WK_THREAD && m->f->wakeup.vector[w] >= 0;
 	}
 	return l;

@@ -123,6 +123,11 @@ static const struct variant {
 		{205, 0, "block_rq_issue", "dev=8 sector=1 nr_sector=8 bytes=4096 rwbs=1"}, {206, 0, "sched_switch", SW(20, 0, 2)},
 		{207, 0, "block_rq_complete", "dev=8 sector=1 nr_sector=8 rwbs=1"}, {207, 0, "sched_waking", "tid=20 target_cpu=0"},
 		{208, 0, "sched_switch", SW(0, 20, 0)}}, {110, 115}, {NULL}},
+	{"the packet is recorded without headers, for a poll: what the sender writes to tells", "blocked/tcp/packet/20", {
+		{11, 0, "lttng_statedump_process_state", "tid=20 pid=20 ppid=1 name='server' type=0 status=5"},
+		{121, 1, "syscall_entry_poll", "nfds=1"}, {201, 0, "syscall_entry_socket", "family=2 type=1 protocol=0"},
+		{202, 0, "syscall_exit_socket", "ret=4"}, {212, 0, "net_dev_queue", "skbaddr=0x55 len=60"},
+		{235, 0, "net_if_receive_skb", "skbaddr=0x55 len=60"}, {281, 1, "syscall_exit_poll", "ret=1"}}, {120, 280}, {NULL}},
 	{"events were lost, then the CPU was idle", YES, {{0}}, {0}, {NULL}, 145},
 	{"events were lost since the CPU was idle", NO, {{206, 0, "sched_switch", SW(30, 20, 0)}}, {0}, {NULL}, 205},
 	{"the same, and then NET_RX cleared what there was", YES, {{206, 0, "sched_switch", SW(30, 20, 0)},
