@@ -1,9 +1,10 @@
 /* faults.c - which pages of which file were faulted in: each in order, and by file with the pattern of access.
  *
- * The pattern of a file is told by the steps between one fault and the next of the same file: sequential when four of
- * five go forward by 64 KiB or less, for so much a fault maps besides its page when it finds it in the page cache
- * (fault-around; what was read ahead is mapped by later faults), strided when most are of one same length, else random.
- * Every 64 pages of a file: strided. What was read ahead, and came into use later: ahead.h.
+ * The pattern of a file is told by the steps between one fault and the next of the same file: strided when three of five
+ * are as long as the one before, sequential when four of five go to what is near, else random. Near is 64 KiB forward: so
+ * much a fault maps of what is in the page cache (fault-around; what was read ahead is mapped by later faults). Of a file
+ * that is there in huge pages it maps one, so that there is one fault in each: then the next one is near. Every 64th page
+ * of a file: strided, but for huge pages, of which nobody knows what was touched in them. What was read ahead, and came into use later: ahead.h.
  */
 #include "analysis/ahead.h"
 #include "analysis/names.h"
@@ -147,6 +148,7 @@ static const struct ww_column file_columns[F_NCOLUMNS] = {
 
 #define CHART 32
 #define NEAR_BYTES (64 << 10) /* mm/memory.c: fault_around_bytes */
+#define HUGE_BYTES (2 << 20)
 
 struct sum {
 	uint32_t file, count, major, judged, ended, near, same; /* judged: it is known whether major */
@@ -156,13 +158,17 @@ struct sum {
 	uint32_t *faults, nfaults;
 };
 
-static void add_step(struct sum *s, uint64_t offset)
+/* `minor`: it is known that it was not read from the disk. */
+static void add_step(struct sum *s, uint64_t offset, bool minor)
 {
+	const uint64_t huge = offset / HUGE_BYTES;
 	int64_t step = (int64_t)(offset - s->last_offset);
 
 	if (s->count > 1) {
-		s->near += step > 0 && step <= NEAR_BYTES;
-		s->same += s->count > 2 && step == s->last_step && step;
+		bool alone = s->count == 2 || (s->last_offset - (uint64_t)s->last_step) / HUGE_BYTES != s->last_offset / HUGE_BYTES;
+		bool next_huge = minor && alone && huge == s->last_offset / HUGE_BYTES + 1;
+		s->near += (step > 0 && step <= NEAR_BYTES) || next_huge;
+		s->same += s->count > 2 && step == s->last_step && (step < 0 || step > NEAR_BYTES) && !(minor && step == HUGE_BYTES);
 		s->last_step = step;
 	}
 	s->last_offset = offset;
@@ -173,9 +179,9 @@ static const char *pattern_of(const struct sum *s)
 {
 	if (s->count < 4 || s->file == WW_NONE)
 		return "";
-	if (10 * s->near >= 8 * (s->count - 1))
-		return "sequential";
-	return 10 * s->same >= 6 * (s->count - 2) ? "strided" : "random";
+	if (10 * s->same >= 6 * (s->count - 2))
+		return "strided";
+	return 10 * s->near >= 8 * (s->count - 1) ? "sequential" : "random";
 }
 
 static const char *chart_of(struct ww_arena *mem, const struct ww_facts *f, const struct sum *s)
@@ -205,7 +211,7 @@ static void add_fault(const struct ww_facts *f, uint32_t i, struct ww_rows *rows
 	s->faults[s->count++] = i;
 	s->major += f->fault.major[i] == 1;
 	s->judged += f->fault.major[i] <= 1;
-	add_step(s, f->fault.offset[i]);
+	add_step(s, f->fault.offset[i], f->fault.major[i] == 0);
 	if (f->fault.dur_ns[i] < 0)
 		return;
 	s->ended++;

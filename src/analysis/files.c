@@ -2,8 +2,8 @@
  *
  * Bytes and calls are those of the system calls on the file: what a call returned, so a read served from
  * the page cache counts like one from the disk. How much of the time was waiting, and how much of that for
- * the disk, is of the states within those calls. A read of a regular file that did not block was served from the page
- * cache; it may have set the disk to read ahead. Entries of directories are no bytes. By thread and by
+ * the disk, is of the states within those calls. A read of a regular file that did not block, and made no request
+ * that was done before its end, was served from the page cache; it may have set the disk to read ahead. Entries of directories are no bytes. By thread and by
  * process, calls that read or write count also where the trace does not tell on which file.
  */
 #include "analysis/names.h"
@@ -18,7 +18,7 @@ enum { READ, READS, CACHED, WRITTEN, WRITES, OTHER, TIME, IN_CACHE, BLOCKED, DIS
 	[(at) + READ] = {"read_bytes", "read", WW_T_BYTES, "returned by read-like calls, as far as it was recorded; null: of none of them"}, \
 	[(at) + READS] = {"reads", "reads", WW_T_COUNT, ""},                                       \
 	[(at) + CACHED] = {"cached_bytes", "from cache", WW_T_BYTES,                               \
-			   "of those read: of regular files, by reads that did not block, so from the page cache, or a " \
+			   "of those read: of regular files, by reads that waited for nothing, so from the page cache, or a " \
 			   "file of no disk as in /proc; null: not known"},                        \
 	[(at) + WRITTEN] = {"written_bytes", "written", WW_T_BYTES, "returned by write-like calls; null: the same"}, \
 	[(at) + WRITES] = {"writes", "writes", WW_T_COUNT, ""},                                    \
@@ -26,7 +26,7 @@ enum { READ, READS, CACHED, WRITTEN, WRITES, OTHER, TIME, IN_CACHE, BLOCKED, DIS
 	[(at) + TIME] = {"total_ns", "in calls", WW_T_DUR,                                         \
 			 "entry to exit, together, of those that have both; null: none has"},      \
 	[(at) + IN_CACHE] = {"cached_ns", "in those from cache", WW_T_DUR,                         \
-			     "of that, in those reads that did not block; null: not known"},       \
+			     "of that, in those reads; null: not known"},       \
 	[(at) + BLOCKED] = {"blocked_ns", "blocked", WW_T_DUR, "of total_ns"},                     \
 	[(at) + DISK] = {"disk_ns", "for the disk", WW_T_DUR, "of that"},                          \
 	[(at) + P50] = {"p50_ns", "median", WW_T_DUR, "of a call"},                                \
@@ -102,13 +102,33 @@ static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i
 		(by != BY_FILE && direction_of(ww_facts_str(f, f->syscall.name[i])) != OTHER_CALL));
 }
 
-/* Was it a read of a file's bytes that found them in memory? One that blocked may have waited for a disk, or a server. */
-static bool is_from_cache(const struct ww_facts *f, uint32_t call)
+/* Of each call whether a request to a disk that was made in it was completed before its end. */
+static bool *calls_with_requests(struct ww_arena *mem, const struct ww_facts *f)
+{
+	bool *has = WW_ARENA_ARRAY(mem, bool, f->syscall.n + 1);
+	uint32_t first, n;
+
+	for (uint32_t i = 0; i < f->block_io.n; i++) {
+		const uint32_t t = f->block_io.submitter[i];
+		const int64_t at = f->block_io.queued_ts_ns[i] >= 0 ? f->block_io.queued_ts_ns[i] : f->block_io.issued_ts_ns[i];
+		if (t >= f->thread.n || at < 0 || f->block_io.write[i] || f->block_io.completed_ts_ns[i] < 0)
+			continue;
+		ww_facts_states(f, t, at, at + 1, &first, &n);
+		const uint32_t call = n ? f->state.syscall[first] : WW_NONE;
+		if (call < f->syscall.n && f->block_io.completed_ts_ns[i] <= f->syscall.start_ts_ns[call] + f->syscall.dur_ns[call])
+			has[call] = true;
+	}
+	return has;
+}
+
+/* Was it a read of a file's bytes that found them in memory? One that blocked may have waited for a disk, or a server;
+ * a fast disk is done before anybody waits. */
+static bool is_from_cache(const struct ww_facts *f, const bool *has_requests, uint32_t call)
 {
 	const uint32_t file = f->syscall.file[call];
 	uint32_t first, n;
 
-	if (file >= f->file.n || f->file.kind[file] != WW_FK_REG || f->syscall.dur_ns[call] < 0)
+	if (file >= f->file.n || f->file.kind[file] != WW_FK_REG || f->syscall.dur_ns[call] < 0 || has_requests[call])
 		return false;
 	ww_facts_states(f, f->syscall.thread[call], f->syscall.start_ts_ns[call],
 			f->syscall.start_ts_ns[call] + f->syscall.dur_ns[call], &first, &n);
@@ -118,17 +138,18 @@ static bool is_from_cache(const struct ww_facts *f, uint32_t call)
 	return true;
 }
 
-static void add_read(const struct ww_facts *f, uint32_t i, int64_t bytes, struct sum *s)
+static void add_read(const struct ww_facts *f, const bool *has_requests, uint32_t i, int64_t bytes, struct sum *s)
 {
 	s->reads++;
 	s->read += bytes;
-	if (is_from_cache(f, i)) {
+	if (is_from_cache(f, has_requests, i)) {
 		s->cached += bytes;
 		s->in_cache += f->syscall.dur_ns[i];
 	}
 }
 
-static void add_call(const struct ww_facts *f, uint32_t i, enum by by, struct ww_rows *rows, struct ww_samples *samples)
+static void add_call(const struct ww_facts *f, const bool *has_requests, uint32_t i, enum by by, struct ww_rows *rows,
+		     struct ww_samples *samples)
 {
 	struct sum *s = ww_rows_get(rows, owner_of(f, i, by));
 	const enum direction dir = direction_of(ww_facts_str(f, f->syscall.name[i]));
@@ -141,7 +162,7 @@ static void add_call(const struct ww_facts *f, uint32_t i, enum by by, struct ww
 	s->returned[dir] += known;
 	switch (dir) {
 	case READ_CALL:
-		add_read(f, i, WW_MAX(ret, 0), s);
+		add_read(f, has_requests, i, WW_MAX(ret, 0), s);
 		break;
 	case WRITE_CALL:
 		s->writes++;
@@ -240,10 +261,12 @@ static int make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_
 	struct ww_samples samples = {0};
 	struct ww_rows rows;
 
+	const bool *has_requests = calls_with_requests(mem, f);
+
 	ww_rows_init(&rows, sizeof(struct sum));
 	for (uint32_t i = 0; i < f->syscall.n; i++)
 		if (taken(f, q, i, by))
-			add_call(f, i, by, &rows, &samples);
+			add_call(f, has_requests, i, by, &rows, &samples);
 	add_waits(f, q, by, &rows);
 	const struct ww_fill fill = {
 		.analysis = a, .f = f, .q = q, .mem = mem, .order = longest_first,

@@ -155,6 +155,10 @@ bad = {k: (v, (ours.get(k, {}).get('count'), ours.get(k, {}).get('errors'))) for
        if k not in UNTRACED and
        (ours.get(k, {}).get('count'), ours.get(k, {}).get('errors')) != v}
 check(not bad, 'syscalls: counts and errors are those of strace -c', bad)
+got = rows(trace, 'syscalls', '--by=process', '--all')
+check({r['name']: (r['count'], r['errors'], r['total_ns']) for r in got if r['pid'] == int(out)} ==
+      {k: (r['count'], r['errors'], r['total_ns']) for k, r in ours.items()}, 'syscalls: by process: the same of that process',
+      [r for r in got if r['pid'] == int(out)])
 bad = [r for r in ours.values() if r['count'] > r['unfinished'] and
        not r['min_ns'] <= r['p50_ns'] <= r['p95_ns'] <= r['p99_ns'] <= r['max_ns']]
 check(not bad, 'syscalls: shortest <= median <= 95 % <= 99 % <= longest', bad)
@@ -182,9 +186,47 @@ if mine:
 by = {r['op']: r for r in rows(trace, 'io', '--by=process') if '(%s)' % pid in r['submitter']}
 check(by.get('read', {}).get('bytes', 0) >= 5 * 65536, 'io: bytes read from the disk directly', by)
 check(by.get('write', {}).get('bytes', 0) >= 8 * 65536, 'io: bytes written to the disk directly', by)
+named = {r['op']: r for r in rows(trace, 'io', '--by=file') if r['file'] == path}
+check(all(named.get(op, {}).get('sectors', 0) * 512 == named.get(op, {}).get('bytes') == n * 65536 for op, n in (('read', 5), ('write', 8))),
+      'io: by file: what was read and written of it', named)
 hist, devs = rows(trace, 'io', '--by=latency'), rows(trace, 'io')
 check(sum(r['count'] for r in hist) == sum(r['count'] - r['partial'] for r in devs), 'io: the histogram has every request',
       (hist, devs))
+
+# ---- the page cache: what mincore says of each page just before it is read; told not to read ahead ----
+trace, out = python('cached', r'''
+import ctypes, mmap, os, random, sys
+path = sys.argv[0] + '.data'
+size, page = 4 << 20, 4096
+fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+os.write(fd, b'x' * size)
+os.fsync(fd)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+m = mmap.mmap(fd, size, prot=mmap.PROT_READ | mmap.PROT_WRITE, flags=mmap.MAP_PRIVATE)
+libc = ctypes.CDLL(None, use_errno=True)
+vec = (ctypes.c_ubyte * 1)()
+at = ctypes.addressof(ctypes.c_char.from_buffer(m))
+cached = missed = 0
+for p in random.sample(range(0, size // page, 16), 40) * 2 + [3] * 20:
+    if libc.mincore(ctypes.c_void_p(at + p * page), ctypes.c_size_t(page), vec):
+        raise OSError(ctypes.get_errno())
+    there = vec[0] & 1
+    os.pread(fd, page, p * page)
+    if there:
+        cached += page
+    else:
+        missed += page
+print(path, os.getpid(), cached, missed)
+''')
+path, pid, cached, missed = out.split()
+mine = [r for r in rows(trace, 'files') if r['file'] == path]
+check(len(mine) == 1 and int(missed) >= 30 * 4096 and (mine[0]['cached_bytes'], mine[0]['read_bytes']) == (int(cached), int(cached) + int(missed)),
+      'files: what was read from the page cache is what mincore said', (mine, out))
+check(mine and 0 < mine[0]['cached_ns'] < mine[0]['total_ns'] - mine[0]['disk_ns'], 'files: and that took a part of the time', mine)
+whole = [r for r in rows(trace, 'files', '--by=process') if r['pid'] == int(pid)]
+check(len(whole) == 1 and whole[0]['read_bytes'] >= int(cached) + int(missed) and whole[0]['disk_ns'] >= mine[0]['disk_ns'] > 0,
+      'files: by process: that much and what the interpreter reads', whole)
 
 # ---- faults: pages of a file in a known order ----
 trace, out = python('faults', r'''
@@ -214,6 +256,37 @@ check(whole and whole[0]['pattern'] == 'random' and whole[0]['count'] == len(wan
 
 check(whole and whole[0]['read_bytes'] == 4096 * whole[0]['major'] == sum(r['read_bytes'] for r in mine),
       'faults: told not to read ahead, each read its own page', (whole, [r['read_bytes'] for r in mine]))
+
+# ---- patterns: of a file in the page cache, perhaps in huge pages, and of one that is not ----
+trace, out = python('patterns', r'''
+import mmap, os, random, sys
+def touch(name, cached, pages, advice):
+    path = '%s.%s' % (sys.argv[0], name)
+    fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    size = 4096 * (max(pages) + 64)
+    os.write(fd, b'x' * size)
+    os.fsync(fd)
+    if not cached:
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    m = mmap.mmap(fd, size, prot=mmap.PROT_READ)
+    if advice is not None:
+        m.madvise(advice)
+    for p in pages:
+        m[p * 4096]
+    print(path, name.split('-')[0])
+for cached in (True, False):
+    touch('sequential-%d' % cached, cached, range(4096), None)
+    touch('strided-%d-huge' % cached, cached, range(0, 9216, 1536), None)
+touch('sequential-alone', False, range(100), mmap.MADV_RANDOM)
+for step in (32, 64, 96):
+    touch('strided-%d' % step, False, range(0, 32 * step, step), mmap.MADV_RANDOM)
+    touch('strided-%d-ahead' % step, False, range(0, 32 * step, step), None)
+for cached in (True, False):
+    touch('random-%d' % cached, cached, random.sample(range(0, 8192, 48), 60), None)
+''')
+by = {r['file']: r for r in rows(trace, 'faults', '--by=file')}
+for path, pattern in (l.split() for l in out.splitlines()):
+    check(by.get(path, {}).get('pattern') == pattern, 'faults: %s is %s' % (os.path.basename(path), pattern), by.get(path))
 
 # ---- read ahead: what is in the page cache afterwards was read by somebody's fault. Of it the program came to the pages
 # that it touched and, for the kernel maps 64 KB with each, to those around them. Every touch is a fault, for pages that
