@@ -17,7 +17,7 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[END] = {"end_ns", "to", WW_T_TIME, "exit, or end of the trace"},
 	[STARTED] = {"forked", "started", WW_T_INT, "1: its fork is in the trace"},
 	[EXITED] = {"exited", "ended", WW_T_INT, "1: its exit is in the trace"},
-	[THREADS] = {"threads", "threads", WW_T_COUNT, "in the trace"},
+	[THREADS] = {"threads", "threads", WW_T_COUNT, "in the trace; a recorded command's main thread once, though its figures begin at its exec"},
 	[CPU] = {"cpu_ns", "on CPUs", WW_T_DUR, "of all its threads, with interrupts and what the hypervisor took meanwhile"},
 	[VPID] = {"vpid", "inner", WW_T_ID, "process id in its own pid namespace; -1 unknown"},
 	[NS] = {"pid_ns", "pid namespace", WW_T_INT, "its inode; 0 unknown"},
@@ -27,7 +27,7 @@ static const struct ww_column columns[NCOLUMNS] = {
 struct proc {
 	uint32_t main, threads, first_child, next; /* rows + 1; 0 none */
 	int64_t cpu, begin, end;
-	bool shown, printed, root;
+	bool seen, shown, printed, root;
 };
 
 static struct proc *proc_of(const struct ww_facts *f, struct ww_rows *rows, uint32_t t)
@@ -43,10 +43,14 @@ static void collect(const struct ww_facts *f, const struct ww_query *q, struct w
 		if (f->thread.flags[t] & WW_TF_IDLE)
 			continue;
 		struct proc *p = proc_of(f, rows, t);
-		if (!p->threads++ || f->thread.tid[t] == f->thread.pid[t])
+		const bool first = !p->seen, launcher = ww_thread_is_launcher(f, t) &&
+							f->thread.process[t] == f->thread.process[f->target];
+		p->seen = true;
+		/* The command's main thread is the same one after its exec. */
+		if (!launcher && (!p->threads++ || f->thread.tid[t] == f->thread.pid[t]))
 			p->main = t;
-		p->begin = p->threads == 1 ? f->thread.start_ts_ns[t] : WW_MIN(p->begin, f->thread.start_ts_ns[t]);
-		p->end = p->threads == 1 ? f->thread.end_ts_ns[t] : WW_MAX(p->end, f->thread.end_ts_ns[t]);
+		p->begin = first ? f->thread.start_ts_ns[t] : WW_MIN(p->begin, f->thread.start_ts_ns[t]);
+		p->end = first ? f->thread.end_ts_ns[t] : WW_MAX(p->end, f->thread.end_ts_ns[t]);
 		p->shown |= ww_query_takes(f, q, t) && f->thread.start_ts_ns[t] < q->to_ts_ns &&
 			    f->thread.end_ts_ns[t] >= q->from_ts_ns;
 	}

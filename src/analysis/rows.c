@@ -143,8 +143,7 @@ static bool cgroup_holds(const char *asked, const char *path)
 	return false;
 }
 
-/* What the recorder did in the command's process before there was the command. */
-static bool is_launcher(const struct ww_facts *f, uint32_t t)
+bool ww_thread_is_launcher(const struct ww_facts *f, uint32_t t)
 {
 	return f->thread.flags[t] & WW_TF_RECORDER && f->target < f->thread.n && t != f->target &&
 	       f->thread.tid[t] == f->thread.tid[f->target];
@@ -158,7 +157,7 @@ static bool of_command(const struct ww_facts *f, uint32_t t)
 
 bool ww_query_takes(const struct ww_facts *f, const struct ww_query *q, uint32_t t)
 {
-	if ((q->command_only || q->tid >= 0 || q->pid >= 0) && is_launcher(f, t))
+	if ((q->command_only || q->tid >= 0 || q->pid >= 0) && ww_thread_is_launcher(f, t))
 		return false;
 	return (!q->command_only || of_command(f, t)) && (q->tid < 0 || f->thread.tid[t] == q->tid) && (q->pid < 0 || f->thread.pid[t] == q->pid) &&
 	       (!q->comm || !strcmp(ww_facts_str(f, f->thread.comm[t]), q->comm)) &&

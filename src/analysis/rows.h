@@ -103,6 +103,9 @@ static inline uint32_t ww_process_main(const struct ww_facts *f, uint32_t thread
 	return main < f->thread.n ? main : thread;
 }
 
+/* Is it what the recorder did in the command's process before there was the command? It has the command's tid. */
+bool ww_thread_is_launcher(const struct ww_facts *f, uint32_t thread);
+
 /* The query's range within the trace. */
 static inline int64_t ww_query_from(const struct ww_facts *f, const struct ww_query *q)
 {

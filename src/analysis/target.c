@@ -146,6 +146,22 @@ static int no_thread(const struct ww_facts *f, const struct ww_query *q, struct 
 	return ww_err_hint(err, "`whywait threads --all` lists them");
 }
 
+int ww_query_check(const struct ww_facts *f, const struct ww_query *q, struct ww_err *err)
+{
+	char text[80];
+
+	if (f->begin_ts_ns < f->end_ts_ns && (q->from_ts_ns >= f->end_ts_ns || q->to_ts_ns <= f->begin_ts_ns))
+		return ww_err_set(err, WW_ENOTHREAD, f->host.trace_path, WW_ERR_NO_OFFSET,
+				  "the trace is from %s, which the asked time does not touch",
+				  range_text(f, f->begin_ts_ns, f->end_ts_ns, text, sizeof(text)));
+	if (!ww_query_asks(q))
+		return 0;
+	for (uint32_t t = 0; t < f->thread.n; t++)
+		if (ww_query_takes(f, q, t))
+			return 0;
+	return no_thread(f, q, err);
+}
+
 int ww_target_find(const struct ww_facts *f, const struct ww_query *q, struct ww_target *ret, struct ww_err *err)
 {
 	bool asked = ww_query_asks(q);

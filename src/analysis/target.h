@@ -21,6 +21,10 @@ int ww_target_find(const struct ww_facts *f, const struct ww_query *q, struct ww
 void ww_target_family(struct ww_arena *mem, const struct ww_facts *f, const struct ww_target *t,
 		      uint32_t **ret_threads, uint32_t *ret_n);
 
+/* Is there anything that the query can be about: a thread that it names, a time within the trace?
+ * error  -WW_ENOTHREAD no such thread in the trace, or the asked time does not touch the trace */
+int ww_query_check(const struct ww_facts *f, const struct ww_query *q, struct ww_err *err);
+
 /* The thread's wall time within the query's range; false when it does not live in it. */
 bool ww_thread_range(const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns,
 		     int64_t *ret_from, int64_t *ret_to);

@@ -28,7 +28,7 @@ static const struct ww_column process_columns[] = {
 	{"comm", "name", WW_T_STR, "name of its first thread in the trace"},
 	{"cpu_ns", "on CPUs", WW_T_DUR, "of all its threads"},
 	{"percent", "%", WW_T_PERCENT, "of the range; more than 100 on several CPUs"},
-	{"threads", "threads", WW_T_COUNT, "that ran"},
+	{"threads", "threads", WW_T_COUNT, "that ran; the main thread of the recorded command once, before its exec and after"},
 };
 
 static const struct ww_column cgroup_columns[] = {
@@ -151,8 +151,12 @@ static int run_processes(struct ww_arena *mem, const struct ww_facts *f, const s
 	sum_threads(f, q, &threads);
 	for (uint32_t i = 0; i < threads.n; i++) {
 		const struct sum *t = ww_rows_at(&threads, i);
-		struct sum *s = ww_rows_get(&r, ww_process_key(f, t->thread));
-		if (!s->count++ || f->thread.tid[t->thread] == f->thread.pid[t->thread])
+		const uint64_t key = ww_process_key(f, t->thread);
+		/* The command's main thread is the same one after its exec. */
+		const bool again = ww_thread_is_launcher(f, t->thread) && ww_u64map_find(&threads.places, f->target) &&
+				   ww_process_key(f, f->target) == key;
+		struct sum *s = ww_rows_get(&r, key);
+		if (!again && (!s->count++ || f->thread.tid[t->thread] == f->thread.pid[t->thread]))
 			s->thread = t->thread;
 		s->ns += t->ns;
 	}

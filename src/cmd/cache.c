@@ -21,6 +21,7 @@ struct ww_cache {
 	struct ww_facts_notes notes;
 	pthread_t writer;
 	bool writing;
+	const char *kept; /* where they were written; NULL not */
 	struct ww_err err;
 };
 
@@ -119,13 +120,17 @@ static void *write_facts(void *arg)
 	/* A trace that is still being written, or was changed meanwhile, is not what was read. */
 	if (ww_facts_key_make(c->path, &now, NULL) || !ww_facts_key_equal(&now, &c->key))
 		return NULL;
-	if (c->places.write_beside && !ww_facts_save(c->f, &c->key, &c->notes, c->places.beside, &c->err))
+	if (c->places.write_beside && !ww_facts_save(c->f, &c->key, &c->notes, c->places.beside, &c->err)) {
+		c->kept = c->places.beside;
 		return NULL;
+	}
 	const bool elsewhere = *c->places.cache && (!c->err.code || c->err.code == WW_EPERM);
 	if (elsewhere) {
 		ww_err_clear(&c->err);
-		if (!ww_facts_save(c->f, &c->key, &c->notes, c->places.cache, &c->err))
+		if (!ww_facts_save(c->f, &c->key, &c->notes, c->places.cache, &c->err)) {
+			c->kept = c->places.cache;
 			ww_place_prune(c->places.cache, ".facts", ww_place_cache_bytes());
+		}
 	}
 	return NULL;
 }
@@ -147,6 +152,8 @@ void ww_cache_wait(struct ww_cache *c)
 	pthread_join(c->writer, NULL);
 	c->writing = false;
 	say(c, &c->err);
+	if (c->kept && c->opts.verbose)
+		fprintf(stderr, "whywait: the facts are kept in %s\n", c->kept);
 }
 
 void ww_cache_free(struct ww_cache *c)

@@ -83,33 +83,26 @@ static char *read_file(const char *path)
 	return text;
 }
 
-static int run_text(struct ww_sql *q, const char *name, const char *text, struct ww_sql_print *p)
-{
-	struct ww_err err = {0};
-
-	if (!ww_sql_run(q, text, p, &err))
-		return WW_EXIT_DONE;
-	ww_sql_complain(name, text, &err);
-	return WW_EXIT_FAILED;
-}
-
 static int run_all(struct ww_sql *q, const struct asked *a, struct ww_sql_print *p)
 {
 	int rc = WW_EXIT_DONE;
 
 	for (int i = 0; i < a->nfiles && !rc; i++) {
 		char *text = read_file(a->files[i]);
-		rc = text ? run_text(q, a->files[i], text, p) : WW_EXIT_FAILED;
+		rc = text ? ww_sql_script(q, a->files[i], text, p) : WW_EXIT_FAILED;
 		free(text);
 	}
-	if (a->query && !rc)
-		rc = run_text(q, "query", a->query, p);
+	if (a->query && !rc) {
+		char *text = ww_xstrdup(a->query);
+		rc = ww_sql_script(q, "query", text, p);
+		free(text);
+	}
 	if (a->query || a->nfiles || rc)
 		return rc;
 	if (isatty(STDIN_FILENO))
 		return ww_sql_prompt(q, p);
 	char *text = read_all(stdin, "stdin");
-	rc = text ? run_text(q, "stdin", text, p) : WW_EXIT_FAILED;
+	rc = text ? ww_sql_script(q, "stdin", text, p) : WW_EXIT_FAILED;
 	free(text);
 	return rc;
 }
@@ -156,7 +149,7 @@ int cmd_sql(int argc, char **argv)
 	const struct ww_opts_spec spec = {
 		.name = "sql", .args = "[TRACE...] ['SELECT ...']", .max_traces = WW_OPTS_MAX_TRACES,
 		.summary = "SQL over what happened and over every analysis; without a query from stdin, or at a prompt\n"
-			   "(.help there). docs/sql.md and `.tables` name the tables; names are Perfetto's where it has them.",
+			   "(.help there; its commands work in a file, too). docs/sql.md and `.tables` name the tables; names are Perfetto's where it has them.",
 		.groups = WW_OG_JSON | WW_OG_FACTS, .extra = extra, .on_extra = on_extra, .ctx = &a,
 	};
 	struct ww_opts o;

@@ -137,6 +137,8 @@ static int load(const char *path, const struct ww_opts *opts, struct ww_loaded *
 	ww_facts_init(&l->facts);
 	if (!ww_cache_read(l->cache, &l->facts, &notes)) {
 		rc = ww_load_model(path, opts, &l->facts, &notes, err);
+		if (!rc && opts->verbose)
+			fprintf(stderr, "whywait: the trace itself was read: %s\n", path);
 		if (!rc)
 			ww_cache_keep(l->cache, &l->facts, &notes);
 	}

@@ -22,6 +22,7 @@ enum ww_opts_group {
 	WW_OG_CHAIN = 8,  /* --min-dur --depth */
 	WW_OG_TOP = 32,   /* --top */
 	WW_OG_THREADS = 16, /* --threads */
+	WW_OG_SELECT = 128, /* the same as TARGET, of all threads that fit */
 	WW_OG_FACTS = 64,   /* --no-cache */
 };
 

@@ -92,7 +92,7 @@ static char *history_path(void)
 
 struct prompt {
 	struct ww_sql *q;
-	struct ww_sql_print *p;
+	struct ww_sql_print *p; /* of these two alone commands make use */
 	EditLine *el;
 	char *text; /* typed so far */
 	size_t n;
@@ -153,7 +153,8 @@ static const struct {
 	{".quit", do_quit}, {".exit", do_quit},
 };
 
-static void run_command(struct prompt *t, char *line)
+/* false: there is none of that name. */
+static bool run_command(struct prompt *t, char *line)
 {
 	char *arg = line + strcspn(line, " \t");
 
@@ -164,10 +165,53 @@ static void run_command(struct prompt *t, char *line)
 	for (size_t i = 0; i < WW_ARRAY_SIZE(commands); i++)
 		if (!strcmp(line, commands[i].name)) {
 			commands[i].run(t, arg);
-			return;
+			return true;
 		}
 	fprintf(stderr, "no command '%s'; .help lists them\n", line);
+	return false;
 }
+
+/* ---- a text ---- */
+
+static int run_part(struct prompt *t, const char *name, const char *text)
+{
+	struct ww_err err = {0};
+
+	if (!text[strspn(text, " \t\r\n")] || !ww_sql_run(t->q, text, t->p, &err))
+		return WW_EXIT_DONE;
+	ww_sql_complain(name, text, &err);
+	return WW_EXIT_FAILED;
+}
+
+/* What has been run is blanked, so that lines keep their numbers. */
+int ww_sql_script(struct ww_sql *q, const char *name, char *text, struct ww_sql_print *p)
+{
+	struct prompt t = {.q = q, .p = p};
+	char *end;
+	int rc = WW_EXIT_DONE;
+
+	for (char *line = text; *line && !rc && !t.quit; line = *end ? end + 1 : end) {
+		end = line + strcspn(line, "\n");
+		if (*line != '.')
+			continue;
+		const char had = *line;
+		*line = 0; /* what comes before: whole statements, or this is in the middle of one */
+		const bool between = !text[strspn(text, " \t\r\n")] || ww_sql_complete(text);
+		if (between)
+			rc = run_part(&t, name, text);
+		*line = had;
+		if (!between || rc)
+			continue;
+		char *command = ww_xasprintf("%.*s", (int)strcspn(line, "\r\n"), line);
+		rc = run_command(&t, command) ? WW_EXIT_DONE : WW_EXIT_FAILED;
+		free(command);
+		for (char *c = text; c < end; c++)
+			*c = *c == '\n' ? '\n' : ' ';
+	}
+	return rc || t.quit ? rc : run_part(&t, name, text);
+}
+
+/* ---- at the prompt ---- */
 
 static void run_query(struct prompt *t)
 {

@@ -3,6 +3,7 @@
  * One function serves them all: load, run, sort, cut, print. An analysis NAME_X is `whywait NAME --by=X`; with --every
  * it is NAME_X_time, where there is one.
  */
+#include "analysis/target.h"
 #include "base/units.h"
 #include "cmd/table_cmd.h"
 #include "cmd/commands.h"
@@ -134,7 +135,9 @@ static int make(struct ww_arena *mem, const struct ww_loaded *l, const struct ta
 	q.top = 0; /* cut after sorting */
 	q.every_ns = to->every_ns;
 	q.command_only = of_command(l, to, o);
-	rc = to->analysis->run(mem, &l->facts, &q, ret, err);
+	rc = ww_query_check(&l->facts, &q, err);
+	if (!rc)
+		rc = to->analysis->run(mem, &l->facts, &q, ret, err);
 	if (!rc && to->sort)
 		rc = sort_rows(mem, ret, to->sort, err);
 	if (!rc && o->top > 0)
@@ -211,6 +214,22 @@ static int print(const struct ww_loaded *l, const struct table_opts *to, const s
 	return ww_output_finish(stdout, bad, rc ? rc : ww_exit_worse(ww_load_status(l), note_lacks(l, to->analysis, o)));
 }
 
+/* An option that would change nothing is refused. */
+static int check_options(const struct table_opts *to, const struct ww_opts *o)
+{
+	const bool chart = !o->json && to->analysis == to->first && chart_of(to->first);
+	const size_t len = strlen(to->analysis->name);
+	const bool slices = len > 5 && !strcmp(to->analysis->name + len - 5, "_time");
+
+	if (to->every_ns && !chart && !slices)
+		fprintf(stderr, "whywait %s: --every is for slices of time, and these rows are of the whole\n", to->first->name);
+	else if (to->width && !chart)
+		fprintf(stderr, "whywait %s: --width is for the chart, and these rows have none\n", to->first->name);
+	else
+		return WW_EXIT_DONE;
+	return WW_EXIT_USAGE;
+}
+
 int ww_table_cmd(int argc, char **argv)
 {
 	struct table_opts to = {.first = ww_analysis_find(argv[0])};
@@ -237,7 +256,7 @@ int ww_table_cmd(int argc, char **argv)
 		extra[OPT_WIDTH].name = NULL;
 	const struct ww_opts_spec spec = {
 		.name = to.first->name, .args = "[TRACE]", .max_traces = 1, .summary = to.first->summary,
-		.groups = WW_OG_TARGET | WW_OG_RANGE | WW_OG_JSON | WW_OG_TOP | WW_OG_FACTS,
+		.groups = WW_OG_SELECT | WW_OG_RANGE | WW_OG_JSON | WW_OG_TOP | WW_OG_FACTS,
 		.extra = extra, .on_extra = on_extra, .ctx = &to, .more_help = help_columns,
 	};
 	rc = ww_opts_parse(&o, argc, argv, &spec);
@@ -245,6 +264,9 @@ int ww_table_cmd(int argc, char **argv)
 		return rc;
 	if (to.every_ns && (to.analysis != to.first || o.json || !chart_of(to.first)) && find_by(to.analysis, "time"))
 		to.analysis = find_by(to.analysis, "time");
+	rc = check_options(&to, &o);
+	if (rc)
+		return rc;
 	rc = ww_load(o.traces[0], &o, &l);
 	if (rc)
 		return rc;

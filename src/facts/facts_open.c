@@ -34,7 +34,9 @@ static int map_file(struct file_reader *r)
 		return ww_err_errno(r->err, r->file, "cannot open the facts file");
 	if (fstat(fd, &st))
 		rc = ww_err_errno(r->err, r->file, "cannot read the facts file");
-	else if (!S_ISREG(st.st_mode) || (st.st_uid != geteuid() && st.st_uid && geteuid()))
+	else if (!S_ISREG(st.st_mode))
+		rc = ww_err_set(r->err, WW_EPERM, r->file, WW_ERR_NO_OFFSET, "the facts file is not a regular file");
+	else if (st.st_uid != geteuid() && st.st_uid && geteuid())
 		rc = ww_err_set(r->err, WW_EPERM, r->file, WW_ERR_NO_OFFSET, "the facts file is somebody else's");
 	else if (st.st_size < (off_t)sizeof(r->h))
 		rc = damaged(r, 0, "it is too short");

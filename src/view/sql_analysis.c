@@ -359,13 +359,56 @@ static int analysis_disconnect(sqlite3_vtab *v)
 	return SQLITE_OK;
 }
 
+/* An argument has no values of its own that could be above or like something: such a condition would hold for no row. */
+static bool is_comparison(unsigned char op)
+{
+	switch (op) {
+	case SQLITE_INDEX_CONSTRAINT_GT:
+	case SQLITE_INDEX_CONSTRAINT_GE:
+	case SQLITE_INDEX_CONSTRAINT_LT:
+	case SQLITE_INDEX_CONSTRAINT_LE:
+	case SQLITE_INDEX_CONSTRAINT_NE:
+	case SQLITE_INDEX_CONSTRAINT_LIKE:
+	case SQLITE_INDEX_CONSTRAINT_GLOB:
+	case SQLITE_INDEX_CONSTRAINT_MATCH:
+	case SQLITE_INDEX_CONSTRAINT_REGEXP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The first argument that is compared and not given; -1 none. */
+static int compared_argument(const struct ww_analysis *a, const sqlite3_index_info *info)
+{
+	uint32_t equal = 0, compared = 0;
+
+	for (int i = 0; i < info->nConstraint; i++) {
+		const int col = info->aConstraint[i].iColumn;
+		if (col < (int)a->ncolumns)
+			continue;
+		const uint32_t bit = 1u << orders[a->one_thread][(uint32_t)col - a->ncolumns];
+		if (info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ)
+			equal |= bit;
+		else if (is_comparison(info->aConstraint[i].op))
+			compared |= bit;
+	}
+	compared &= ~(equal | 1u << ARG_MACHINE);
+	return compared ? __builtin_ctz(compared) : -1;
+}
+
 /* Every argument that is given must be had; with more of them the answer is smaller. */
 static int analysis_best_index(sqlite3_vtab *vt, sqlite3_index_info *info)
 {
-	const struct analysis_vtab *v = (const struct analysis_vtab *)vt;
+	struct analysis_vtab *v = (struct analysis_vtab *)vt;
 	const uint32_t ncols = v->a->ncolumns;
+	const int compared = compared_argument(v->a, info);
 	uint32_t had = 0, seen = 0;
 	int n = 0;
+
+	if (compared >= 0)
+		return fail(v, "%s: %s is an argument of the analysis, not a column: only %s = ... can be asked",
+			    v->a->name, args[compared].name, args[compared].name);
 	char *s = sqlite3_malloc(info->nConstraint + 1);
 
 	if (!s)
