@@ -5,7 +5,7 @@
   tiers.py client WEBHOST N     a request on which the server connects to the database, then N more, on one connection
 
 Each prints a line a request with what it measured, CLOCK_MONOTONIC in ns: the client `request n tid start end`, the
-server `served n tid start db_begin db_updated db_committed end`. Header and body of an answer are two small writes,
+server `served n tid start, of each question to the database before_send after_send answered, end`. Header and body of an answer are two small writes,
 as http.server makes them; unbuffered, so that Nagle's algorithm has its part.
 """
 import http.client, http.server, socket, struct, sys, threading, time
@@ -41,9 +41,13 @@ class Postgres:
                 return
 
     def run(self, sql):
+        """When it began to send, had sent, had the whole answer."""
         text = sql.encode() + b'\0'
+        t = [time.monotonic_ns()]
         self.s.sendall(b'Q' + struct.pack('!i', len(text) + 4) + text)
+        t.append(time.monotonic_ns())
         self.until_ready()
+        return t + [time.monotonic_ns()]
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -57,11 +61,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         n = int(self.path.rsplit('/', 1)[1])
         t = [time.monotonic_ns()]
         sum(range(100000))
-        t.append(time.monotonic_ns())
-        self.db.run('BEGIN; UPDATE acct SET bal = bal + 1 WHERE id = %d' % n)
-        t.append(time.monotonic_ns())
-        self.db.run('COMMIT')
-        t.append(time.monotonic_ns())
+        t += self.db.run('BEGIN; UPDATE acct SET bal = bal + 1 WHERE id = %d' % n)
+        t += self.db.run('COMMIT')
         body = b'ok %d\n' % n
         self.send_response(200)
         self.send_header('Content-Length', str(len(body)))
