@@ -66,6 +66,7 @@ struct ww_match_sent {
 	uint32_t cursor, used;   /* refining: the next transmission that may have arrived, the last that did */
 	uint32_t sent_left, arrived_left; /* refining: not yet passed */
 	bool cleared;
+	bool again; /* of the key's first packet: its bytes had been sent before, within other boundaries */
 };
 
 struct ww_match_span { uint64_t from, to; uint32_t at; };

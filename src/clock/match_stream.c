@@ -8,6 +8,9 @@
  *   sent      [0,1000) at 5   [1000,3000) at 6   [0,1000) again at 9
  *   received  [0,2500): not a packet that was sent, so merged; its last byte was first sent at 6
  *
+ * That holds also of a packet that was sent just so, but later than its last byte was sent within another one, which was
+ * split on its way: it may be of the one or a repetition.
+ *
  * Of TCP, the first pass writes down what was repeated, and the second pass looks at nothing else.
  */
 #include "clock/match_private.h"
@@ -126,7 +129,7 @@ static struct ww_match_sent *found(struct ww_match_job *j, size_t n)
 
 static bool is_repeated(const struct ww_match_sent *first)
 {
-	return first->nsent > 1 || first->narrived > 1;
+	return first->nsent > 1 || first->narrived > 1 || first->again;
 }
 
 /* The packet that was sent first with this key. */
@@ -157,12 +160,35 @@ static bool is_bare(uint32_t shape)
 	return !(shape >> 8) && !(shape & (WW_TCP_SYN | WW_TCP_FIN));
 }
 
+/* The span with the last byte before `to`; spans.n: that byte's sending was not seen. */
+static size_t span_of(const struct ww_match_job *j, uint64_t to)
+{
+	size_t lo = 0, hi = j->spans.n;
+
+	while (lo < hi) { /* the first span that ends at or after `to` */
+		size_t mid = lo + (hi - lo) / 2;
+		if (j->spans.v[mid].to < to)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < j->spans.n && j->spans.v[lo].from >= to ? j->spans.n : lo;
+}
+
+/* Of packet k, the last one inserted. What was sent before within other boundaries: had its packet the same ack (the parts of
+ * one that is split all have its), then what arrives may be of that. */
 static void add_span(struct ww_match_job *j, uint64_t from, uint64_t to, uint32_t k)
 {
+	const struct ww_match_host *h = sender(j);
 	uint64_t highest = j->spans.n ? j->spans.v[j->spans.n - 1].to : 0;
 
-	if (to > highest)
+	if (to > highest) {
 		*ww_vec_push(&j->spans) = (struct ww_match_span){WW_MAX(from, highest), to, k};
+		return;
+	}
+	size_t span = span_of(j, to);
+	if (span < j->spans.n)
+		j->sent.v[j->sent.n - 1].again = h->ack[sent_at(j, j->spans.v[span].at)] == h->ack[sent_at(j, k)];
 }
 
 static void read_sent(struct ww_match_job *j)
@@ -186,17 +212,10 @@ static void read_sent(struct ww_match_job *j)
 static void pair_bytes(struct ww_match_job *j, uint64_t from, uint64_t to, uint32_t i)
 {
 	const struct ww_match_host *a = sender(j);
-	size_t lo = 0, hi = j->spans.n;
+	const size_t lo = span_of(j, to);
 
-	while (lo < hi) { /* the first span that ends at or after `to` */
-		size_t mid = lo + (hi - lo) / 2;
-		if (j->spans.v[mid].to < to)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == j->spans.n || j->spans.v[lo].from >= to)
-		return; /* that byte's sending was not seen */
+	if (lo == j->spans.n)
+		return;
 	for (size_t s = lo + 1; s-- > 0 && j->spans.v[s].to > from;) {
 		uint32_t p = sent_at(j, j->spans.v[s].at);
 		if (s == lo || a->partner[p] == WW_NONE)
@@ -228,8 +247,10 @@ static void begin_refining(struct ww_match_job *j, struct ww_match_sent *first)
 static void pair_refined(struct ww_match_job *j, struct ww_match_sent *first, uint32_t i)
 {
 	const struct ww_match_host *b = receiver(j);
+	const uint32_t was = b->partner[i];
 	const int64_t arrival = j->time(j->ctx, j->r->host, b->ts_ns[i]);
 
+	receiver(j)->partner[i] = WW_NONE;
 	if (!first->cleared)
 		begin_refining(j, first);
 	first->arrived_left--;
@@ -244,6 +265,8 @@ static void pair_refined(struct ww_match_job *j, struct ww_match_sent *first, ui
 		first->used = at;
 		first->cursor = next;
 		pair(j, packet_of(j, at), i);
+	} else if (was != WW_NONE && was < sender(j)->base + first_packet(j, first)) {
+		receiver(j)->partner[i] = was; /* of what was sent before, within other boundaries */
 	} else if (j->tcp && !is_bare(b->shape[i])) {
 		/* A copy that the network made, or a violation, which must be seen. */
 		pair(j, first->used != WW_NONE ? packet_of(j, first->used) : first_packet(j, first), i);
@@ -261,16 +284,17 @@ static void pair_tcp(struct ww_match_job *j, uint32_t k, uint64_t seq)
 	struct ww_match_host *b = receiver(j);
 	const uint32_t i = received_at(j, k), payload = b->shape[i] >> 8;
 	struct ww_match_sent *first = found(j, k);
+	const bool data = payload && !(b->shape[i] & WW_TCP_RST);
+	const uint64_t from = seq + (b->shape[i] & WW_TCP_SYN ? 1 : 0);
 	const bool repeats = first && is_repeated(first);
 
 	if (repeats)
 		note_again(&j->r->again_received, seq, k);
-	if (first) {
+	if (first && !first->again) {
 		if (!repeats || !is_bare(b->shape[i]))
 			pair(j, first_packet(j, first), i);
-	} else if (payload && !(b->shape[i] & WW_TCP_RST)) {
-		seq += b->shape[i] & WW_TCP_SYN ? 1 : 0;
-		pair_bytes(j, seq, seq + payload, i);
+	} else if (data) {
+		pair_bytes(j, from, from + payload, i);
 	}
 }
 
@@ -303,7 +327,6 @@ static void refine_tcp(struct ww_match_job *j)
 	}
 	for (size_t n = 0; n < received->n; n++) {
 		uint32_t i = received_at(j, received->v[n].k);
-		b->partner[i] = WW_NONE;
 		pair_refined(j, found(j, n), i);
 	}
 }
@@ -393,7 +416,6 @@ void ww_match_udp(struct ww_match_job *j)
 		bool repeats = is_repeated(first);
 		j->r->repeats |= repeats || !known;
 		if (j->time && (repeats || !known)) {
-			b->partner[i] = WW_NONE;
 			pair_refined(j, first, i);
 		} else if (!j->time && !repeats && known) {
 			pair(j, first_packet(j, first), i);

@@ -81,8 +81,8 @@ def where(segments, c, questions, web_tid):
 
     c: client's begin, server's start, its first question, the last answer, its end, the client's end. A question: before
     and after its sending, when its answer was there. While that is sent both may be it: the packet goes through within the
-    call. From then on it is the database, until its answer has woken the server, which then needs a CPU and reads; time
-    on the wire is nobody's."""
+    call. From then on it is the database, but for the server's way to its wait, and from when the answer has woken it: it may
+    have no CPU. What the server waits, and time on the wire, is nobody's."""
     right = on_db = in_db = 0
     # A client that got no CPU (all hosts share this machine's) did not wait for anybody yet.
     own = next((s['start_ns'] for s in segments if s['host'] != 'h0'), c[5])
@@ -91,11 +91,12 @@ def where(segments, c, questions, web_tid):
     between = [c[1]]
     for before, after, answered in questions:
         woken = max([before] + [min(s['start_ns'] + s['dur_ns'], answered) for s in segments if s['host'] == 'h2' and s['start_ns'] < answered])
-        reads = sum(overlap(s, woken, answered) for s in segments if s['tid'] == web_tid and s['host'] == 'h1' and
-                    (s['kind'].startswith('running') or s['kind'] in AWAKE))
+        asks = min([answered] + [s['start_ns'] for s in segments if s['host'] == 'h2' and s['start_ns'] >= before])
+        awake = sum(overlap(s, a, b) for a, b in ((after, asks), (max(after, woken), answered)) for s in segments if s['tid'] == web_tid and
+                    s['host'] == 'h1' and (s['kind'].startswith('running') or s['kind'] in AWAKE))
         on_db += at(after, answered, 'h2')
-        in_db += max(0, answered - after - free(after, answered) - reads)
-        right += at(before, after, 'h1', 'h2') + at(after, woken, 'h2') + reads + free(before, answered)
+        in_db += max(0, answered - after - free(after, answered) - awake)
+        right += at(before, after, 'h1', 'h2') + at(after, woken, 'h2') + awake + free(before, answered)
         between += [before, answered]
     for a, b in zip(between[::2], between[1::2]):   # what the server does before, between and after its questions
         right += at(a, b, 'h1') + free(a, b)

@@ -238,6 +238,49 @@ static void test_retransmission(void)
 	release(&w);
 }
 
+/* A large packet is split on its way; its last part is sent again, and looks just like that part. tail: when that arrived, if
+ * it did; the repetition is sent at 20. */
+static void split_and_sent_again(int64_t tail, int64_t again, uint32_t want_before, uint32_t want_after, const char *what)
+{
+	struct net_host h[2];
+	struct ww_matcher *m = ww_matcher_new();
+	struct net_packet p = {.from = A, .to = B, .sport = 1, .dport = 2, .proto = 6, .flags = ACK, .ack = 9, .seq = 1000, .payload = 3000};
+
+	net_host_init(&h[A], "a", 0, 0);
+	net_host_init(&h[B], "b", 0, 0);
+	net_add(&h[A], &p, 5, true, 0);
+	p.payload = 1000;
+	net_add(&h[B], &p, 6, false, 0);
+	p.seq = 2000;
+	net_add(&h[B], &p, 7, false, 0);
+	p.seq = 3000;
+	net_add(&h[A], &p, 20, true, 0);
+	if (tail)
+		net_add(&h[B], &p, tail, false, 0);
+	if (again)
+		net_add(&h[B], &p, again, false, 0);
+	net_host_seal(&h[A], 0, 100);
+	net_host_seal(&h[B], 0, 100);
+	ww_matcher_add(m, &h[A].facts, NULL);
+	ww_matcher_add(m, &h[B].facts, NULL);
+	ww_matcher_run(m);
+	const uint32_t *partner = m->host.v[B].partner, last = m->host.v[B].n - 1;
+	bool parts = partner[0] == 0 && partner[1] == 0, before = partner[2] == 0 && partner[last] == want_before;
+	ww_matcher_refine(m, real_time, &(struct world){0}, UINT64_MAX);
+	ok(parts && before && partner[0] == 0 && partner[1] == 0 && partner[2] == (tail ? 0 : want_after) && partner[last] == want_after,
+	   "split, the last part sent again: %s", what);
+	ww_matcher_free(m);
+	net_host_release(&h[A]);
+	net_host_release(&h[B]);
+}
+
+static void test_split_again(void)
+{
+	split_and_sent_again(8, 22, 0, 1, "both arrive");
+	split_and_sent_again(8, 0, 0, 0, "the first arrives");
+	split_and_sent_again(0, 22, 0, 1, "the repetition arrives");
+}
+
 /* More than 4 GiB in one direction, and a receiver that began to record a turn of the numbers later. */
 static void test_wrap(void)
 {
@@ -457,6 +500,7 @@ int main(void)
 {
 	test_random();
 	test_retransmission();
+	test_split_again();
 	test_wrap();
 	test_udp();
 	test_not();
