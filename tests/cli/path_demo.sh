@@ -1,6 +1,6 @@
 # checked against tests/demo/demo.c, which says what it waits for: it sleeps 80 ms, then reads what the cruncher
 # computes for 60 ms, waits for a mutex that the holder keeps through a sleep of 50 ms, flushes a file, asks a server
-# that takes 30 ms (this recording has no packets: the wait is all that is known), and waits for a child that
+# that takes 30 ms (this recording has no packets: the softirqs prove whose write it was), and waits for a child that
 # computes 20 ms and sleeps 20
 tar xzf "$WW_SRC/tests/data/demo.ctf.tar.gz"
 "$WHYWAIT" path -q demo.ctf | sed 's#/tmp/clone[^ ]*#PROGRAM#' | sed -n '1,20p; /^What/,$p'
@@ -9,3 +9,5 @@ echo "--- the holder's 50 ms alone"
 echo "--- folded: the sum is the wall time"
 "$WHYWAIT" path -q --folded demo.ctf | awk '{ns += $NF} END {printf "%d\n", ns}'
 "$WHYWAIT" path -q --folded demo.ctf | grep -c '^whywait-demo;demo-holder;clock_nanosleep;timer'
+echo "--- the server's 30 ms"
+"$WHYWAIT" path -q --folded demo.ctf | awk '/^whywait-demo;demo-server;clock_nanosleep;timer/ {print $1, int($NF / 1e6)}'
