@@ -85,7 +85,69 @@ for part in range(3):      # each burner's share in each third: 1, 1/2, 1/3 of C
     a, b = '+%.2fs' % (0.8 * part + 0.3), '+%.2fs' % (0.8 * part + 0.7)
     got = {r['tid']: r['percent'] for r in rows(trace, 'usage', '--from', a, '--to', b)}
     shares.append([got.get(p, 0) > 0.5 for p in burnt and sorted(burnt)])
-check([sum(s) for s in shares] == [1, 2, 3], 'usage: three burners a second apart are three steps', shares)
+check([sum(s) for s in shares] == [1, 2, 3], 'usage: three burners a second apart burn in one, two and three thirds', shares)
+
+# ---- three that burn half of a CPU each, on any, a second apart: three steps, as they add up by their own clocks ----
+STEPS = r"""
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+begin = time.monotonic_ns()
+for i in range(3):
+    if not os.fork():
+        libc.prctl(15, b'burner', 0, 0, 0)
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))   # whatever else the machine does
+        most = 0    # of the clock on the wall while it burnt: with interrupts, and what the hypervisor took
+        while time.monotonic_ns() < begin + 3000000000:
+            now, at = time.process_time(), time.monotonic_ns()
+            while time.process_time() - now < 0.003:
+                pass
+            most += time.monotonic_ns() - at
+            os.write(1, b'%d %d %d %d\n' % (time.monotonic_ns(), os.getpid(), time.process_time_ns(), most))
+            time.sleep(0.003)
+        os._exit(0)
+    time.sleep(1)
+for i in range(3):
+    os.wait()
+os.write(1, b'%d 0 0 0\n' % begin)
+"""
+
+
+def stepped():
+    """(trace, their begin, ns by their own clocks: least and most, and by usage, in the middle of each second)"""
+    trace, out = python('steps', STEPS)
+    marks = sorted(tuple(map(int, l.split())) for l in out.splitlines())
+    begin = [m[0] for m in marks if not m[1]][0]
+    offset = json.loads(subprocess.run([W, 'info', '--json', '-q', trace], stdout=subprocess.PIPE).stdout)['clock']['offset_ns']
+    want, most, got = [], [], []
+    for part in range(3):
+        a, b, ns = begin + part * 1000000000 + 200000000, begin + part * 1000000000 + 900000000, [0, 0]
+        for pid in {m[1] for m in marks if m[1]}:
+            inside = [m for m in marks if m[1] == pid and a <= m[0] < b]
+            before = [m for m in marks if m[1] == pid and m[0] < a]
+            for k in (0, 1):
+                ns[k] += inside[-1][2 + k] - (before[-1][2 + k] if before else 0) if inside else 0
+        want.append(ns[0])
+        most.append(ns[1])
+        got.append(sum(r['cpu_ns'] for r in rows(trace, 'usage', '--comm', 'burner', '--from', str(a + offset), '--to', str(b + offset))))
+    return trace, begin + offset, want, most, got
+
+
+for attempt in range(4):    # others may leave them no CPU
+    trace, begin, want, most, got = stepped()
+    if want[1] > 1.4 * want[0] and want[2] > 1.2 * want[1]:
+        break
+check(want[0] > 200e6 and want[1] > 1.4 * want[0] and want[2] > 1.2 * want[1] and
+      all(x - 8e6 * (i + 1) < y < 1.03 * z + 8e6 * (i + 1) for i, (x, z, y) in enumerate(zip(want, most, got))),
+      'usage: three steps, each as high as the clocks of those that burn', (want, most, got))
+info = json.loads(subprocess.run([W, 'info', '--json', '-q', trace], stdout=subprocess.PIPE).stdout)
+text = subprocess.run([W, 'usage', '-q', '--width', '100', '--comm', 'burner', trace], stdout=subprocess.PIPE).stdout.decode()
+line = [l.split('|')[1] for l in text.splitlines() if l.startswith('all ')]
+levels = [' ▁▂▃▄▅▆▇█'.index(c) for c in line[0]] if line else []
+means = []
+for part in range(3):
+    a, b = ((begin + (part + x) * 1e9 - info['begin_ns']) / (info['end_ns'] - info['begin_ns']) * len(levels) for x in (0.2, 0.9))
+    means.append(sum(levels[int(a):int(b)]) / max(int(b) - int(a), 1))
+check(levels and means[0] > 1 and means[1] > means[0] + 0.7 and means[2] > means[1] + 0.7, 'usage: the chart shows three steps', (text.splitlines()[:3], means))
 
 # ---- cgroups: what a program burnt in each of two, and before ----
 HIERARCHY = next((l.split()[1] for l in open('/proc/self/mounts') if l.split()[2] == 'cgroup2'), None)

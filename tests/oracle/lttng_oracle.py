@@ -2,7 +2,7 @@
 
 Its analyses are other people's reading of LTTng's kernel traces; compare() holds whywait's answers about
 one trace against theirs: CPU time and time from wakeup to running of every thread, system calls by name of
-every thread, hard interrupts by number; compare_io() bytes read and written by every thread, the times of reads,
+every thread, hard interrupts by number, and how long these took; compare_io() bytes read and written by every thread, the times of reads,
 writes and syncs, the disks' requests. It knows no irq_softirq_* (LTTng 2.8 and later), so softirqs are
 not compared.
 
@@ -37,6 +37,17 @@ def installed():
     return bool(shutil.which('babeltrace'))
 
 
+def figures(row):
+    """(n, shortest, mean, longest) of a row of theirs; unknown ones are None."""
+    return tuple(c.get('value') for c in row[1:5])
+
+
+def same_figures(ours, theirs):
+    """ours: (n, shortest or None, sum, longest). Their mean is a double."""
+    n, least, total, most = ours
+    return (n, most) == (theirs[0], theirs[3]) and least in (None, theirs[1]) and abs(total - theirs[2] * n) <= ROUND_NS
+
+
 class Theirs:
     """cpu {tid: ns}, ready {tid: ns from the wakeup to the CPU}, calls {tid: {name: n}}, irqs {number: n}"""
 
@@ -44,6 +55,7 @@ class Theirs:
         self.trace = trace
         self.cpu = self.cpu_times()
         self.ready, self.calls, self.irqs = {}, {}, {}
+        self.times, self.irq_times = {}, {}     # {tid: {name: figures}}, {number: figures}: (n, shortest, mean, longest)
         for r in self.ask('schedlog', '--limit', '1000000000')[0]['data']:
             self.ready[r[5]['tid']] = self.ready.get(r[5]['tid'], 0) + r[2]['value']
         for table in self.ask('syscallstats'):
@@ -51,10 +63,12 @@ class Theirs:
             if 'TID: ' in title:
                 tid = int(title.rsplit('TID: ', 1)[1].rstrip(')]'))
                 self.calls[tid] = {r[0]['name']: r[1]['value'] for r in table['data']}
+                self.times[tid] = {r[0]['name']: figures(r) for r in table['data']}
         for table in self.ask('irqstats'):
             for r in table['data']:
                 if r[0]['hard']:
                     self.irqs[r[0]['nr']] = r[1]['value']
+                    self.irq_times[r[0]['nr']] = figures(r)
 
     def cpu_times(self, *options):
         top = self.ask('cputop', '--limit', '1000000', *options)[0]
@@ -140,9 +154,16 @@ class Ours:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=120, check=False).stdout)['rows']
         return {r['tid']: r['dur'] for r in rows}
 
-    def calls(self, tid):
-        return {r['name']: r['count'] - r['unfinished'] for r in self.ask('syscalls', '--tid', str(tid))['rows']
-                if r['count'] > r['unfinished']}
+    def times(self, tid):
+        return {r['name']: (r['count'] - r['unfinished'], r['min_ns'], r['total_ns'], r['max_ns'])
+                for r in self.ask('syscalls', '--tid', str(tid))['rows'] if r['count'] > r['unfinished']}
+
+    def irq_times(self):
+        return {r['vector']: (r['count'], None, r['total_ns'], r['max_ns']) for r in self.ask('irq')['rows'] if r['kind'] == 'irq'}
+
+    def usage(self):
+        return {r['tid']: r['cpu_ns'] for r in self.ask('usage')['rows']}
+
 
 
 def on_cpu(states):
@@ -167,8 +188,8 @@ def compare(whywait, trace, ok, name, known=(), but=()):
     if known and ours.hidden & set(known):
         return False
     named = {e['name'].split('syscall_entry_')[1] for e in ours.events('*syscall_entry_*')}
-    cpu, ready, calls, leads = [], [], [], ours.leads()
-    n_times = n_calls = 0
+    cpu, ready, calls, leads, usage, used, lengths = [], [], [], ours.leads(), ours.usage(), [], []
+    n_times = n_calls = n_lengths = 0
     for tid, ns in theirs.cpu.items():
         if tid in but or tid in ours.hidden:    # where a switch was hidden they go on billing; we say unknown
             continue
@@ -177,19 +198,33 @@ def compare(whywait, trace, ok, name, known=(), but=()):
         n_times += 1
         if abs(ns - on) > SHARE * ns + ROUND_NS and abs(ns - on - leads.get(tid, 0)) > ROUND_NS:
             cpu.append('tid %d: %d ns on a CPU, lttng-cputop says %d' % (tid, on, ns))
+        got = usage.get(tid, 0)
+        if abs(ns - got) > ROUND_NS and abs(ns - got - leads.get(tid, 0)) > ROUND_NS:
+            used.append('tid %d: %d ns in usage, lttng-cputop says %d' % (tid, got, ns))
         mine = s.get('runqueue', 0) - ours.early.get(tid, 0)
         if abs(mine - theirs.ready.get(tid, 0)) > ROUND_NS:
             ready.append('tid %d: %d ns from wakeup to CPU, lttng-schedlog says %d' % (tid, mine, theirs.ready.get(tid, 0)))
     for tid in theirs.cpu:
         if (known is None and tid not in ours.hidden) or tid in (known or ()):
-            mine = ours.calls(tid)
+            lasted, its = ours.times(tid), theirs.times.get(tid, {})
+            mine = {k: v[0] for k, v in lasted.items()}
             n_calls += sum(mine.values())
             bad = differing_calls(mine, theirs.calls.get(tid, {}), named)
             if bad:
                 calls.append('tid %d: ours, lttng-syscallstats\': %s' % (tid, bad))
+            both = set(lasted) & set(its)
+            n_lengths += len(both)
+            lengths += ['tid %d: %s: ours %s, theirs %s' % (tid, k, lasted[k], its[k]) for k in both
+                        if k not in bad and not same_figures(lasted[k], its[k])]
     ok(n_times > 5 and not cpu, '%s: CPU time of %d threads is lttng-cputop\'s' % (name, n_times), '\n'.join(cpu))
     ok(n_times > 5 and not ready, '%s: ready time of %d threads is lttng-schedlog\'s' % (name, n_times), '\n'.join(ready))
     ok((n_calls > 0 or not named) and not calls, '%s: %d system calls are lttng-syscallstats\'' % (name, n_calls), '\n'.join(calls))
+    ok((n_lengths > 0 or not named) and not lengths, "%s: how long the system calls of %d threads and names took is "
+       "lttng-syscallstats'" % (name, n_lengths), '\n'.join(lengths))
+    ok(n_times > 5 and not used, "%s: usage of %d threads is lttng-cputop's" % (name, n_times), '\n'.join(used))
+    mine = ours.irq_times()
+    ok(set(mine) == set(theirs.irq_times) and all(same_figures(mine[k], v) for k, v in theirs.irq_times.items()),
+       "%s: how long %d kinds of hard interrupts took is lttng-irqstats'" % (name, len(mine)), 'ours %s, theirs %s' % (mine, theirs.irq_times))
     ok(ours.irqs == theirs.irqs, '%s: %d hard interrupts are lttng-irqstats\'' % (name, sum(theirs.irqs.values())),
        'ours %s, theirs %s' % (ours.irqs, theirs.irqs))
     return True
@@ -263,7 +298,7 @@ def compare_disks(ours, top, latency, ok, name):
     for r in ours.ask('io')['rows']:
         if r['op'] != 'flush':
             d = disk.setdefault(r['device'], [0, 0, 0])
-            d[0], d[1], d[2] = d[0] + r['count'] - r['partial'], d[1] + r['sectors'], d[2] + r['device_ns']
+            d[0], d[1], d[2] = d[0] + r['count'] - r['partial'], d[1] + r['sectors'], d[2] + (r['device_ns'] or 0)
     sectors = {r[0]['name']: r[1]['value'] for r in top.get('per-disk-top-sector', [])}
     for r in latency.get('disk-latency-stats', []):
         got, want = disk.pop(r[0]['name'], None), (r[1]['value'], sectors[r[0]['name']], r[3]['value'] * r[1]['value'])

@@ -3,6 +3,7 @@
 
   perf kwork latency    softirqs: how many came, how long after they were raised
   perf sched latency    from wakeup to CPU, thread by thread
+  perf sched timehist   on a CPU, thread by thread
   perf trace -s         system calls and errors, of a command that whywait recorded meanwhile
 
 Where perf's rule is another one a third way decides: the same events as perf script prints them, followed here.
@@ -154,6 +155,25 @@ def check_sched(path, ref):
     return answer + [(same > 5 and not bad, text, bad)]
 
 
+def check_usage(path, ref):
+    """perf sched timehist tells the time of each run, in whole us; 0 where it did not see its begin."""
+    ours, theirs, bad, n, sums = {r['tid']: r for r in rows(path, 'usage')}, collections.defaultdict(list), [], 0, [0, 0]
+    for line in out('perf', 'sched', 'timehist', '-i', path).splitlines():
+        m = re.match(r'^ *\d+\.\d+ +\[\d+\] +.*?\[(\d+)(?:/\d+)?\] +[\d.]+ +[\d.]+ +([\d.]+)', line)
+        if m:
+            theirs[int(m.group(1))].append(float(m.group(2)) * 1e6)
+    for tid, runs in theirs.items():
+        r = ours.get(tid)
+        if tid in ref.hidden | {0} or not min(runs) or (r and r['runs'] != len(runs)):     # the last one went on at the end
+            continue
+        n += 1
+        sums = [sums[0] + sum(runs), sums[1] + (r['cpu_ns'] if r else 0)]
+        if not r or abs(r['cpu_ns'] - sum(runs)) > 1000 * (len(runs) + 1):
+            bad.append('%d: perf %d ns, ours %s' % (tid, sum(runs), r))
+    return [(n > 10 and not bad and abs(sums[0] - sums[1]) <= 0.01 * sums[0],
+             "usage: of %d threads it is perf sched timehist's, %.1f and %.1f ms together" % (n, sums[1] / 1e6, sums[0] / 1e6), bad)]
+
+
 def check_calls(tmp):
     path, program = os.path.join(tmp, 'calls.ctf'), os.path.join(tmp, 'calls.py')
     with open(program, 'w') as f:
@@ -201,7 +221,7 @@ def main():
             if not record(path, tmp):
                 return 1
             ref = Followed(path)
-            answer = check_sched(path, ref)
+            answer = check_sched(path, ref) + check_usage(path, ref)
             if all(a[0] for a in answer):
                 break
         check_irq(path, ref)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Oracle: perf sched timehist. On the perf.data files of the shared traces, `sched` has the same runs, time on
+"""Oracle: perf sched timehist. On the perf.data files of the shared traces, `sched` and `usage` have the same runs, time on
 a CPU and delay from wakeup to run for each thread, and `sched --by=histogram` its delays. Not compared are: the time of a thread with a run whose begin
 perf did not see (it prints 0.000); the delay of one that was preempted, or was woken while it still ran (perf
 prints a wait and no delay), which perf leaves out of its delays. TAP; exit 77 where the traces or perf are absent."""
@@ -31,6 +31,7 @@ for path in files:
             t[1] += float(m.group(5)) * 1e6
             t[2] += float(m.group(4)) * 1e6
     ours = {r['tid']: r for r in json.loads(subprocess.run([W, 'sched', '--json', '-q', path], stdout=subprocess.PIPE).stdout)['rows']}
+    usage = {r['tid']: r['cpu_ns'] for r in json.loads(subprocess.run([W, 'usage', '--json', '-q', path], stdout=subprocess.PIPE).stdout)['rows']}
     bad, compared, full = [], 0, []
     for tid, (runs, run_ns, delay_ns, time_known, delay_known) in sorted(theirs.items()):
         r = ours.get(tid)
@@ -41,6 +42,8 @@ for path in files:
         slack = 1000 * (runs + 2)       # perf prints whole microseconds
         if time_known and r['runs'] == runs and abs(r['running_ns'] - run_ns) > slack:
             bad.append('%d: on a CPU: perf %.0f ns, here %d' % (tid, run_ns, r['running_ns']))
+        if usage.get(tid) != r['running_ns']:
+            bad.append('%d: usage %s, sched %d' % (tid, usage.get(tid), r['running_ns']))
         if delay_known and r['runs'] == runs and not r['preempted'] and abs(r['delay_ns'] - delay_ns) > slack:
             bad.append('%d: delay: perf %.0f ns, here %d' % (tid, delay_ns, r['delay_ns']))
         if delay_known and r['runs'] == runs and not r['preempted']:
