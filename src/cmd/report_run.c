@@ -9,15 +9,6 @@
 
 #define TEXT_KINDS 6 /* kinds of waits of the text report, unless --top or -v ask for single ones */
 
-static uint32_t columns(FILE *out)
-{
-	struct winsize w;
-
-	if (isatty(fileno(out)) && !ioctl(fileno(out), TIOCGWINSZ, &w) && w.ws_col >= 80)
-		return WW_MIN(w.ws_col, 200);
-	return 100;
-}
-
 uint32_t ww_text_columns(FILE *out, uint32_t otherwise)
 {
 	const char *env = getenv("COLUMNS");
@@ -32,7 +23,7 @@ uint32_t ww_text_columns(FILE *out, uint32_t otherwise)
 /* Of a chain a report shows what matters most, a tree more of it. */
 struct ww_text_opts ww_text_opts_of(const struct ww_opts *o, FILE *out, uint32_t top, bool tree)
 {
-	return (struct ww_text_opts){.color = ww_opts_color(o, out), .width = columns(out), .top = top,
+	return (struct ww_text_opts){.color = ww_opts_color(o, out), .width = WW_MIN(ww_text_columns(out, 100), 200u), .top = top,
 				     .steps = tree ? 12 : 4, .permille = tree ? 10 : 50,
 				     .kinds = tree || o->verbose || o->top >= 0 || o->min_dur_ns > 0 ? 0 : TEXT_KINDS,
 				     .min_dur_ns = WW_MAX(o->min_dur_ns, 0), .family = o->threads,

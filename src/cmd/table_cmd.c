@@ -195,6 +195,7 @@ static int print(const struct ww_loaded *l, const struct table_opts *to, const s
 	struct ww_table t;
 	int rc, bad = 0;
 
+	text.table_width = o->verbose > 0 ? 0 : ww_text_columns(stdout, 0);
 	ww_arena_init(&mem);
 	rc = make(&mem, l, to, o, &t, &err);
 	if (!rc && chart && o->top < 0)
@@ -246,7 +247,7 @@ int ww_table_cmd(int argc, char **argv)
 		[OPT_BY] = {"by", 'b', "WHAT", by_doc},
 		[OPT_ALL] = {"all", 'a', NULL, "of everybody, where it is of the recorded command and its children else"},
 		[OPT_EVERY] = {"every", 0, "DUR", "slices of this length (10ms), for --by=time and a chart"},
-		[OPT_WIDTH] = {"width", 'w', "N", "columns of the chart"},
+		[OPT_WIDTH] = {"width", 'w', "N", "columns of the chart, 30 to 10000; else the terminal's"},
 	};
 	if (!*by)
 		extra[OPT_BY].name = NULL;

@@ -43,6 +43,33 @@ static const char *cell_text(struct ww_text *t, const struct ww_column *c, const
 	}
 }
 
+/* At least one. */
+static uint32_t columns_that_fit(const struct ww_analysis *a, const size_t *width, uint32_t room)
+{
+	size_t used = width[0];
+	uint32_t n = 1;
+
+	while (n < a->ncolumns && (!room || used + 2 + width[n] <= room))
+		used += 2 + width[n++];
+	return n;
+}
+
+static void name_left_out(struct ww_text *t, const struct ww_analysis *a, uint32_t first)
+{
+	const char *names = ww_arena_printf(&t->mem, "No room for %u columns, which -v and --json show:", a->ncolumns - first);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	WW_ASSERT(f);
+	fputs(names, f);
+	for (uint32_t c = first; c < a->ncolumns; c++)
+		fprintf(f, " %s%s", a->columns[c].name, c + 1 < a->ncolumns ? "," : "\n");
+	fclose(f);
+	ww_text_fold(t->out, text, t->o->table_width);
+	free(text);
+}
+
 void ww_table_text(FILE *out, const struct ww_table *tab, const struct ww_text_opts *o)
 {
 	const struct ww_analysis *a = tab->analysis;
@@ -59,17 +86,21 @@ void ww_table_text(FILE *out, const struct ww_table *tab, const struct ww_text_o
 		words[i] = cell_text(&t, &a->columns[c], &tab->cells[i], &tab->cells[i - c]);
 		width[c] = WW_MAX(width[c], strlen(words[i]));
 	}
-	if (is_words(&a->columns[a->ncolumns - 1]))
-		width[a->ncolumns - 1] = 0; /* nothing stands behind it */
-	for (uint32_t c = 0; c < a->ncolumns; c++)
+	const uint32_t n = columns_that_fit(a, width, o->table_width);
+	if (is_words(&a->columns[n - 1]))
+		width[n - 1] = 0; /* nothing stands behind it */
+	for (uint32_t c = 0; c < n; c++)
 		fprintf(out, "%s%s%*s%s%s", c ? "  " : "", ww_paint_on(&t, WW_P_BOLD),
 			(int)width[c] * (is_words(&a->columns[c]) ? -1 : 1), a->columns[c].heading,
-			ww_paint_off(&t, WW_P_BOLD), c + 1 == a->ncolumns ? "\n" : "");
+			ww_paint_off(&t, WW_P_BOLD), c + 1 == n ? "\n" : "");
 	for (size_t i = 0; i < ncells; i++) {
 		uint32_t c = (uint32_t)(i % a->ncolumns);
-		fprintf(out, "%s%*s%s", c ? "  " : "", (int)width[c] * (is_words(&a->columns[c]) ? -1 : 1),
-			words[i], c + 1 == a->ncolumns ? "\n" : "");
+		if (c < n)
+			fprintf(out, "%s%*s%s", c ? "  " : "", (int)width[c] * (is_words(&a->columns[c]) ? -1 : 1),
+				words[i], c + 1 == n ? "\n" : "");
 	}
+	if (n < a->ncolumns)
+		name_left_out(&t, a, n);
 	ww_arena_release(&t.mem);
 }
 

@@ -11,6 +11,7 @@
 struct ww_text_opts {
 	bool color;
 	uint32_t width;      /* columns, 100 */
+	uint32_t table_width; /* of a table the columns that do not fit in so many are left out, and named; 0: none */
 	uint32_t kinds;      /* not 0: of so many kinds of waits the longest each; 0: `top` */
 	uint32_t top;        /* longest waits shown; 0 all */
 	uint32_t depth;      /* of printed chains; 0 no limit */
