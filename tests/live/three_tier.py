@@ -84,10 +84,10 @@ def where(segments, c, questions, web_tid):
     call. From then on it is the database, but for the server's way to its wait, and from when the answer has woken it: it may
     have no CPU. What the server waits, and time on the wire, is nobody's."""
     right = on_db = in_db = 0
-    # A client that got no CPU (all hosts share this machine's) did not wait for anybody yet.
+    # A client that did not come to its wait (it had no CPU: all hosts share this machine's) did not wait for anybody yet.
     own = next((s['start_ns'] for s in segments if s['host'] != 'h0'), c[5])
     at = lambda a, b, *allowed: sum(overlap(s, a, b) for s in segments if s['host'] in allowed and s['tid'])
-    free = lambda a, b: sum(overlap(s, a, min(b, own)) for s in segments if s['kind'] in AWAKE)
+    free = lambda a, b: sum(overlap(s, a, min(b, own)) for s in segments if s['kind'].startswith('running') or s['kind'] in AWAKE)
     between = [c[1]]
     for before, after, answered in questions:
         woken = max([before] + [min(s['start_ns'] + s['dur_ns'], answered) for s in segments if s['host'] == 'h2' and s['start_ns'] < answered])
