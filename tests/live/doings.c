@@ -41,11 +41,13 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 {
 	va_list ap;
 
+	flockfile(stdout); /* a line of one thread is not cut by another's */
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
 	va_end(ap);
 	putchar('\n');
 	fflush(stdout);
+	funlockfile(stdout);
 }
 
 static int tid(void) { return (int)syscall(SYS_gettid); }

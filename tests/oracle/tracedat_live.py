@@ -10,6 +10,7 @@ from tracedat_judge import differences, done, ours, report
 # trace-cmd copies /proc/kallsyms and dies when it changes meanwhile, as with each BPF program loaded or freed.
 STILL = ['unshare', '-m', 'sh', '-c', 'cat /proc/kallsyms > kallsyms && mount --bind kallsyms /proc/kallsyms && exec "$@"', 'sh']
 WORK = ['sh', '-c', 'ls -l /usr/share/doc > list; sleep 0.02; ls / > list']
+MUCH = ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=1', 'count=20000', 'status=none'] # megabytes of events within one reader's pause
 INSTANCES = ['-e', 'sched_switch', '-B', 'calls', '-e', 'raw_syscalls', '-B', 'interrupts', '-e', 'irq', '-e', 'timer']
 KINDS = {
     'buffer instances, version 7': ['-C', 'mono', *INSTANCES],
@@ -31,7 +32,8 @@ with tempfile.TemporaryDirectory(dir='/var/tmp') as tmp:
     os.chdir(tmp)
     for name, options in KINDS.items():
         for _ in range(3): # another recording may change the tracing files just then
-            p = subprocess.run([*STILL, 'trace-cmd', 'record', '-d', '--no-filter', '-o', 'trace.dat', *options, *WORK],
+            p = subprocess.run([*STILL, 'trace-cmd', 'record', '-d', '--no-filter', '-o', 'trace.dat', *options,
+                                *(MUCH if 'small' in name else WORK)],
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
             if p.returncode == 0 and os.path.exists('trace.dat'):
                 break
