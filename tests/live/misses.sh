@@ -21,7 +21,8 @@ trap 'rm -rf "$dir"' EXIT
 # Somebody else's socket may be what was skipped, or may be seen as ours was: a few tries.
 try() {
 	rm -rf "$dir/t"
-	"$build/tests/live/record-raw" -l -r 268435456 "$dir/t" -- "$build/tests/live/live-ready" 2 > "$dir/known" 2> "$dir/out" || return 1
+	"$build/tests/live/record-raw" -l -r 268435456 "$dir/t" -- "$build/tests/live/live-ready" 2 > "$dir/known" 2> "$dir/out" ||
+		{ echo "recording or the program ended with $?: $(tail -n 2 "$dir/out")"; return 1; }
 	read -r _ unix inode _ udp port < "$dir/known"
 	read -r _ events _ _ _ _ _ lost _ misses < "$dir/out"
 	skipped=$(sed -n 's/^missed: .*ww_sk_data_ready \([0-9]*\).*/\1/p' "$dir/out")
