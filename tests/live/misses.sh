@@ -18,12 +18,24 @@ mount -t sysfs none /sys && ip link set lo up && echo 1 > /sys/class/net/lo/queu
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# Somebody else's socket may be what was skipped, or may be seen as ours was: a few tries.
+# Datagrams that no socket got: its buffer was full, or the CPU's backlog.
+dropped() {
+	local n d
+	n=$(awk '/^Udp:/ && !h {for (i = 1; i <= NF; i++) at[$i] = i; h = 1; next}
+		/^Udp:/ {print $at["RcvbufErrors"] + $at["MemErrors"]}' /proc/net/snmp)
+	while read -r _ d _; do n=$((n + 16#$d)); done < /proc/net/softnet_stat
+	echo "$n"
+}
+
+# Somebody else's socket may be what was skipped, or may be seen as ours was; and now and then some of a hundred thousand
+# datagrams come without the tracepoint being met, which is not understood yet. So there are several tries.
 try() {
 	rm -rf "$dir/t"
+	before=$(dropped)
 	"$build/tests/live/record-raw" -l -r 268435456 "$dir/t" -- "$build/tests/live/live-ready" 2 > "$dir/known" 2> "$dir/out" ||
 		{ echo "recording or the program ended with $?: $(tail -n 2 "$dir/out")"; return 1; }
 	read -r _ unix inode _ udp port < "$dir/known"
+	udp=$((udp - $(dropped) + before))
 	read -r _ events _ _ _ _ _ lost _ misses < "$dir/out"
 	skipped=$(sed -n 's/^missed: .*ww_sk_data_ready \([0-9]*\).*/\1/p' "$dir/out")
 	babeltrace2 "$dir/t" 2> "$dir/err" | awk -v i="ino = $inode," -v p="sport = $port," '/whywait_sk_ready/ {
@@ -45,7 +57,7 @@ try() {
 		[ "$(awk '{for (i = 1; i <= NF; i++) s += $i} END {print s}' <<< "$told")" = "$misses" ] &&
 		[ "$(awk '{print $1}' <<< "$told")" -ge "$skipped" ]
 }
-for i in 1 2 3; do
+for _ in {1..10}; do
 	try && { echo "ok misses: what the kernel skipped is counted, on its CPU"; exit 0; }
 done
 echo "not ok misses"

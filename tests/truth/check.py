@@ -206,7 +206,7 @@ class Scenario:
                 got -= raw.dispatch(b['tid'], b['from'], b['to'])
             allowed = BOOKS * want + BOOKS_NS + SWITCH_NS * n + raw.billed(b['tid'], b['from'], b['to']) + dark
             self.notes.append('%s %.2f/%.2f ms' % (what, got / 1e6, want / 1e6))
-            if abs(got - want) > allowed:
+            if abs(got - want) > allowed and not b.get('loose'):
                 self.fail('%s of %d: kernel %.3f ms, report %.3f ms' % (what, b['tid'], want / 1e6, got / 1e6))
         if raw.seen:
             mine = [s for s in raw.switches.get(b['tid'], []) if b['from'] <= s[0] <= b['to']]
