@@ -10,7 +10,9 @@ from tracedat_judge import differences, done, ours, report
 # trace-cmd copies /proc/kallsyms and dies when it changes meanwhile, as with each BPF program loaded or freed.
 STILL = ['unshare', '-m', 'sh', '-c', 'cat /proc/kallsyms > kallsyms && mount --bind kallsyms /proc/kallsyms && exec "$@"', 'sh']
 WORK = ['sh', '-c', 'ls -l /usr/share/doc > list; sleep 0.02; ls / > list']
-MUCH = ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=1', 'count=20000', 'status=none'] # megabytes of events within one reader's pause
+# The readers get no CPU while this goes on.
+MUCH = ['sh', '-c', 'for c in $(seq 0 $(($(nproc) - 1))); do chrt -f 50 taskset -c $c dd if=/dev/zero of=/dev/null bs=1 count=20000 '
+        'status=none & done; wait']
 INSTANCES = ['-e', 'sched_switch', '-B', 'calls', '-e', 'raw_syscalls', '-B', 'interrupts', '-e', 'irq', '-e', 'timer']
 KINDS = {
     'buffer instances, version 7': ['-C', 'mono', *INSTANCES],
