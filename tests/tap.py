@@ -6,7 +6,17 @@
     tap.ok(good, 'what should be', what_was_seen)
     sys.exit(tap.end())
 """
-import sys
+import os, sys
+
+
+def shared_traces(names):
+    """(the folder WW_TRACES, the traces given to this test or those below the folder); without any it ends: skipped."""
+    root = os.environ.get('WW_TRACES', '')
+    traces = sys.argv[1:] or [os.path.join(root, n) for n in names if os.path.exists(os.path.join(root, n))]
+    if not traces:
+        print('no traces in "%s": set WW_TRACES' % root)
+        sys.exit(77)
+    return root, traces
 
 
 class Tap:

@@ -8,7 +8,7 @@ each is what all have together, the first rows are those of all rows. Traces: on
 import collections, json, os, re, subprocess, sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-from tap import Tap
+from tap import Tap, shared_traces
 
 W = os.environ['WHYWAIT']
 TRACES = ('single/trace', 'tracecmd-v7-none/trace.dat', 'perf-sched-syscalls/perf.data')
@@ -211,11 +211,7 @@ def named(trace):
 
 
 def main():
-    root = os.environ.get('WW_TRACES', '')
-    traces = sys.argv[1:] or [os.path.join(root, t) for t in TRACES if os.path.exists(os.path.join(root, t))]
-    if not traces:
-        print('no traces in "%s": set WW_TRACES' % root)
-        return 77
+    root, traces = shared_traces(TRACES)
     for t in traces:
         tap.note(t)
         one(t, os.path.relpath(t, root))

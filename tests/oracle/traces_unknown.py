@@ -11,7 +11,7 @@ What events a trace has at all say babeltrace2, trace-cmd and perf: a figure of 
 import collections, json, os, re, subprocess, sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-from tap import Tap
+from tap import Tap, shared_traces
 
 W = os.environ['WHYWAIT']
 TRACES = ('single/trace', 'tracecmd-v7-none/trace.dat', 'perf-sched-syscalls/perf.data')
@@ -125,11 +125,7 @@ def absent(trace):
 
 
 def main():
-    root = os.environ.get('WW_TRACES', '')
-    traces = sys.argv[1:] or [os.path.join(root, t) for t in TRACES if os.path.exists(os.path.join(root, t))]
-    if not traces:
-        print('no traces in "%s": set WW_TRACES' % root)
-        return 77
+    root, traces = shared_traces(TRACES)
     for t in traces:
         tap.note(t)
         for part in (faults, requests, calls, text, absent):
