@@ -98,7 +98,10 @@ int ww_matcher_join(struct ww_matcher *m, struct ww_match_part *p, const char *p
 
 int ww_matcher_add(struct ww_matcher *m, const struct ww_facts *f, struct ww_err *err)
 {
-	struct ww_match_part *p = ww_match_part_new(f);
+	struct ww_match_part *p = ww_match_part_new();
+
+	ww_match_part_take(p, f, f->packet.n);
+	ww_match_part_end(p);
 	int rc = ww_matcher_join(m, p, f->host.trace_path, err);
 
 	ww_match_part_free(p);

@@ -83,10 +83,13 @@ struct ww_matcher *ww_matcher_new(void);
 void ww_matcher_free(struct ww_matcher *m);
 /* Takes what it needs of the next host's packets. error -WW_ELIMIT too many hosts or packets */
 int ww_matcher_add(struct ww_matcher *m, const struct ww_facts *f, struct ww_err *err);
-/* The same in two steps, of which the first needs no matcher and may be done by any thread, for several hosts at
- * once; `path` is for the message. The part is still to be freed. */
+/* The same in steps, of which all but the last need no matcher and may be done by any thread, for several hosts at
+ * once: the first n packets of the facts as often as there are more, the end, and to the matcher; `path` is for the
+ * message. The part is still to be freed. */
 struct ww_match_part;
-struct ww_match_part *ww_match_part_new(const struct ww_facts *f);
+struct ww_match_part *ww_match_part_new(void);
+void ww_match_part_take(struct ww_match_part *p, const struct ww_facts *f, uint32_t n);
+void ww_match_part_end(struct ww_match_part *p);
 int ww_matcher_join(struct ww_matcher *m, struct ww_match_part *p, const char *path, struct ww_err *err);
 void ww_match_part_free(struct ww_match_part *p);
 void ww_matcher_run(struct ww_matcher *m);

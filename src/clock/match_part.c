@@ -24,6 +24,7 @@ void ww_match_part_free(struct ww_match_part *p)
 	ww_vec_free(&p->flow);
 	ww_vec_free(&p->stream);
 	ww_u64map_release(&p->flows);
+	free(p->stream_of);
 	free(p);
 }
 
@@ -94,50 +95,68 @@ static uint32_t stream_of(struct ww_match_part *p, const struct ww_packet_cols *
 	return at;
 }
 
-static void take_columns(struct ww_match_host *h, const struct ww_facts *f)
+/* Room for n packets; what is kept of one is spread over columns. */
+static void make_room(struct ww_match_part *p, uint32_t n)
+{
+	struct ww_match_host *h = &p->host;
+	const size_t room = (size_t)n + 1;
+
+	h->ts_ns = ww_xrealloc(h->ts_ns, sizeof(*h->ts_ns) * room);
+	h->seq = ww_xrealloc(h->seq, sizeof(*h->seq) * room);
+	h->ack = ww_xrealloc(h->ack, sizeof(*h->ack) * room);
+	h->shape = ww_xrealloc(h->shape, sizeof(*h->shape) * room);
+	h->sent = ww_xrealloc(h->sent, sizeof(*h->sent) * (room / 64 + 1));
+	p->stream_of = ww_xrealloc(p->stream_of, sizeof(*p->stream_of) * room);
+	p->room = n;
+}
+
+struct ww_match_part *ww_match_part_new(void)
+{
+	return ww_xcalloc(1, sizeof(struct ww_match_part));
+}
+
+void ww_match_part_take(struct ww_match_part *p, const struct ww_facts *f, uint32_t n)
 {
 	const struct ww_packet_cols *c = &f->packet;
 	const int64_t offset = ww_set_epoch_offset(f);
+	struct ww_match_host *h = &p->host;
 
-	h->n = c->n;
-	h->ts_ns = ww_xmalloc(sizeof(*h->ts_ns) * ((size_t)c->n + 1));
-	h->seq = ww_xmalloc(sizeof(*h->seq) * ((size_t)c->n + 1));
-	h->ack = ww_xmalloc(sizeof(*h->ack) * ((size_t)c->n + 1));
-	h->shape = ww_xmalloc(sizeof(*h->shape) * ((size_t)c->n + 1));
-	h->sent = ww_xcalloc((size_t)c->n / 64 + 1, sizeof(*h->sent));
-	h->order = ww_xmalloc(sizeof(*h->order) * ((size_t)c->n + 1));
-	for (uint32_t i = 0; i < c->n; i++) {
-		h->ts_ns[i] = c->ts_ns[i] + offset;
-		h->seq[i] = c->seq[i];
-		h->ack[i] = c->ack[i];
-		h->shape[i] = WW_MIN(c->payload[i], WW_SHAPE_MAX_PAYLOAD) << 8 | c->tcp_flags[i];
-		h->sent[i / 64] |= (uint64_t)!!c->sent[i] << (i % 64);
+	if (n > p->room - h->n)
+		make_room(p, h->n ? WW_MAX(h->n + n, h->n + h->n / 2) : n);
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t to = h->n++;
+		bool wanted = (c->proto[i] == WW_PROTO_TCP || c->proto[i] == WW_PROTO_UDP) &&
+			      c->match[i] == WW_NONE && !is_loopback(c, i);
+
+		h->ts_ns[to] = c->ts_ns[i] + offset;
+		h->seq[to] = c->seq[i];
+		h->ack[to] = c->ack[i];
+		h->shape[to] = WW_MIN(c->payload[i], WW_SHAPE_MAX_PAYLOAD) << 8 | c->tcp_flags[i];
+		if (to % 64 == 0)
+			h->sent[to / 64] = 0;
+		h->sent[to / 64] |= (uint64_t)!!c->sent[i] << (to % 64);
+		p->stream_of[to] = wanted ? stream_of(p, c, i) : WW_NONE;
 	}
 }
 
-struct ww_match_part *ww_match_part_new(const struct ww_facts *f)
+void ww_match_part_end(struct ww_match_part *p)
 {
-	const struct ww_packet_cols *c = &f->packet;
-	struct ww_match_part *p = ww_xcalloc(1, sizeof(*p));
-	uint32_t *stream = ww_xmalloc(sizeof(*stream) * ((size_t)c->n + 1)), at = 0;
+	struct ww_match_host *h = &p->host;
+	uint32_t at = 0;
 
-	take_columns(&p->host, f);
-	for (uint32_t i = 0; i < c->n; i++) {
-		bool wanted = (c->proto[i] == WW_PROTO_TCP || c->proto[i] == WW_PROTO_UDP) &&
-			      c->match[i] == WW_NONE && !is_loopback(c, i);
-		stream[i] = wanted ? stream_of(p, c, i) : WW_NONE;
-	}
+	make_room(p, h->n); /* what is over goes back */
+	h->order = ww_xmalloc(sizeof(*h->order) * ((size_t)h->n + 1));
 	for (size_t s = 0; s < p->stream.n; s++) {
 		p->stream.v[s].first = at;
 		at += p->stream.v[s].n;
 		p->stream.v[s].n = 0;
 	}
-	for (uint32_t i = 0; i < c->n; i++) {
-		if (stream[i] == WW_NONE)
+	for (uint32_t i = 0; i < h->n; i++) {
+		if (p->stream_of[i] == WW_NONE)
 			continue;
-		struct ww_match_stream *s = &p->stream.v[stream[i]];
-		p->host.order[s->first + s->n++] = i;
+		struct ww_match_stream *s = &p->stream.v[p->stream_of[i]];
+		h->order[s->first + s->n++] = i;
 	}
-	free(stream);
-	return p;
+	free(p->stream_of);
+	p->stream_of = NULL;
 }

@@ -37,6 +37,8 @@ struct ww_match_part {
 	WW_VEC(struct ww_match_stream) stream; /* `flow` is an index here */
 	struct ww_u64map flows;
 	uint32_t last_flow;
+	uint32_t room;       /* packets that there is memory for */
+	uint32_t *stream_of; /* each packet's; WW_NONE: not to be matched */
 };
 
 void ww_match_host_release(struct ww_match_host *h);

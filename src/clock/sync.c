@@ -40,18 +40,30 @@ void ww_sync_free(struct ww_sync *s)
 	free(s);
 }
 
-struct ww_sync_part *ww_sync_part_new(const struct ww_facts *f)
+struct ww_sync_part *ww_sync_part_new(void)
 {
-	const int64_t off = ww_set_epoch_offset(f);
 	struct ww_sync_part *p = ww_xcalloc(1, sizeof(*p));
 
-	p->packets = ww_match_part_new(f);
+	p->packets = ww_match_part_new();
+	return p;
+}
+
+void ww_sync_part_take(struct ww_sync_part *p, const struct ww_facts *f, uint32_t n)
+{
+	ww_match_part_take(p->packets, f, n);
+}
+
+void ww_sync_part_end(struct ww_sync_part *p, const struct ww_facts *f)
+{
+	const int64_t off = ww_set_epoch_offset(f);
+
+	ww_match_part_take(p->packets, f, f->packet.n);
+	ww_match_part_end(p->packets);
 	p->clk = (struct sync_clk){
 		.name = ww_xstrdup(f->host.name ? f->host.name : ""), .via = WW_NONE,
 		.path = ww_xstrdup(f->host.trace_path ? f->host.trace_path : ""),
 		.uuid = ww_xstrdup(f->host.clock_uuid ? f->host.clock_uuid : ""), .epoch_offset_ns = off,
 		.t0_ns = f->begin_ts_ns + off, .end_ns = f->end_ts_ns + off};
-	return p;
 }
 
 void ww_sync_part_free(struct ww_sync_part *p)
@@ -77,7 +89,10 @@ int ww_sync_join(struct ww_sync *s, struct ww_sync_part *p, struct ww_err *err)
 
 int ww_sync_add(struct ww_sync *s, const struct ww_facts *f, struct ww_err *err)
 {
-	return ww_sync_join(s, ww_sync_part_new(f), err);
+	struct ww_sync_part *p = ww_sync_part_new();
+
+	ww_sync_part_end(p, f);
+	return ww_sync_join(s, p, err);
 }
 
 struct ww_packet_ref ww_sync_match(const struct ww_sync *s, uint32_t host, uint32_t packet)

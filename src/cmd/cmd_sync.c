@@ -1,7 +1,7 @@
 /* cmd_sync.c - whywait sync: the clocks of several hosts made one.
  *
- * Traces are read at once, a thread each, as many as there are CPUs. Of a trace that is read only what the clocks
- * need is kept, so that the packets' facts of so many traces are in memory and no more.
+ * Traces are read at once, a thread each, as many as there are CPUs. What the clocks need is taken from the packets'
+ * facts while a trace is read, so that of the facts only the last packets are in memory.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -52,7 +52,7 @@ struct reading {
 	struct one {
 		struct reading *all;
 		uint64_t events;
-		struct ww_sync_part *part; /* NULL: rc, err */
+		struct ww_sync_part *part;
 		char *notes;
 		bool loss;
 		int rc;
@@ -78,11 +78,19 @@ static bool show_progress(void *ctx, uint64_t events)
 	return false;
 }
 
+static void take_packets(void *ctx, const struct ww_facts *f, uint32_t n)
+{
+	const struct one *one = ctx;
+
+	ww_sync_part_take(one->part, f, n);
+}
+
 static void read_one(void *ctx, uint32_t i)
 {
 	struct reading *r = ctx;
 	struct one *one = &r->one[i];
 	struct ww_model_opts mo = {.progress = show_progress, .progress_ctx = one, .packets_only = true,
+				   .packets = take_packets, .packets_ctx = one,
 				   .one_thread = (unsigned)r->o->ntraces >= ww_par_threads()};
 	struct ww_trace *t = NULL;
 	struct ww_facts f;
@@ -91,6 +99,7 @@ static void read_one(void *ctx, uint32_t i)
 	if ((one->rc = ww_trace_open(r->o->traces[i], NULL, &t, &one->err)))
 		return;
 	ww_facts_init(&f);
+	one->part = ww_sync_part_new();
 	one->rc = ww_model_run(t, &mo, &f, &one->err);
 	FILE *notes = open_memstream(&one->notes, &size);
 	if (notes) {
@@ -99,7 +108,7 @@ static void read_one(void *ctx, uint32_t i)
 	}
 	one->loss = f.loss.lost_events || f.loss.bad_packets;
 	if (!one->rc)
-		one->part = ww_sync_part_new(&f);
+		ww_sync_part_end(one->part, &f);
 	ww_trace_close(t);
 	ww_facts_release(&f);
 }
@@ -115,8 +124,10 @@ static int join_traces(struct ww_sync *s, struct reading *r)
 
 		if (one->notes)
 			fputs(one->notes, stderr);
+		if (one->rc)
+			return ww_opts_fail(&one->err);
 		one->part = NULL;
-		if (one->rc || ww_sync_join(s, part, &one->err))
+		if (ww_sync_join(s, part, &one->err))
 			return ww_opts_fail(&one->err);
 		if (one->loss)
 			worst = WW_EXIT_PARTIAL;

@@ -162,6 +162,9 @@ int ww_facts_seal(struct ww_facts *f, struct ww_err *err);
 #undef WW_COL
 #undef WW_END
 
+/* Takes the first n packets away, and the others move up; of facts that are not sealed. */
+void ww_facts_drop_packets(struct ww_facts *f, uint32_t n);
+
 /* Column descriptors, for views and SQL. */
 struct ww_column_desc { const char *name, *sql, *unit, *doc; uint32_t size, offset; bool is_signed; };
 struct ww_fact_desc { const char *name, *doc; const struct ww_column_desc *cols; uint32_t ncols, offset; };

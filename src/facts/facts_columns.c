@@ -141,3 +141,15 @@ const struct ww_fact_desc ww_fact_descs[] = {
 #undef WW_END
 };
 const uint32_t ww_fact_desc_count = WW_ARRAY_SIZE(ww_fact_descs);
+
+void ww_facts_drop_packets(struct ww_facts *f, uint32_t n)
+{
+	struct ww_packet_cols *c = &f->packet;
+
+	WW_ASSERT(!f->sealed && n <= c->n);
+	c->n -= n;
+	for (size_t i = 0; i < WW_ARRAY_SIZE(packet_columns); i++) {
+		char *col = *(char **)((char *)c + packet_columns[i].offset);
+		memmove(col, col + (size_t)n * packet_columns[i].size, (size_t)c->n * packet_columns[i].size);
+	}
+}

@@ -369,6 +369,7 @@ int ww_model_run(struct ww_trace *trace, const struct ww_model_opts *opts, struc
 	m.by_tid = ww_xcalloc((size_t)WW_MAX_TID + 1, sizeof(*m.by_tid)); /* pages that are not used cost nothing */
 	m.last_gap_end = INT64_MIN;
 	m.now = INT64_MIN;
+	m.give = opts && opts->packets_only && opts->packets ? opts : NULL;
 	describe_host(&m);
 	for (uint32_t i = 0; i < ncls; i++)
 		m.before_2_6 |= !strcmp(ww_trace_class(trace, i)->name, "exit_syscall");

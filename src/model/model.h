@@ -17,6 +17,11 @@ struct ww_model_opts {
 	const char *const *without;
 	/* Only facts->packet (without threads) and the time range: for traces that are only synchronised. */
 	bool packets_only;
+	/* With packets_only, so that the packets of a long trace need not be in memory at once: called with the first n of
+	 * facts->packet, which no later event changes and which are then taken away. Their `match` says whether the other
+	 * end is on this host, not where. What is left is in the facts at the end. May be NULL. */
+	void (*packets)(void *ctx, const struct ww_facts *f, uint32_t n);
+	void *packets_ctx;
 	bool one_thread; /* no thread of its own reads ahead: several traces are read at once */
 };
 

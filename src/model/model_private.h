@@ -189,6 +189,8 @@ struct ww_model {
 	struct ww_u64map flow_sent;   /* headers -> packet row */
 	struct ww_sent *sent_ring;    /* the last sends, in order: what leaves it leaves the maps */
 	uint32_t sent_at;
+	const struct ww_model_opts *give; /* packets are given away: to its `packets`; NULL not */
+	uint32_t given, give_at;      /* so many rows are gone; when there are so many, the next go. Rows are counted with those */
 	struct ww_u64map sock_ino;    /* socket inode -> file */
 	struct ww_u64map work_open;   /* address -> work row */
 	struct ww_u64map functions;   /* the kernel's: address -> name */

@@ -5,7 +5,7 @@
  */
 #include "model/model_private.h"
 
-enum { MAX_PENDING = 1 << 13, PROTO_TCP = 6, PROTO_UDP = 17, ETHERNET_HEADER = 14 };
+enum { MAX_PENDING = 1 << 13, GIVE_ROWS = 1 << 15, PROTO_TCP = 6, PROTO_UDP = 17, ETHERNET_HEADER = 14 };
 
 static uint64_t be_bytes(const struct ww_event *ev, uint32_t slot, uint32_t from, uint32_t n)
 {
@@ -140,10 +140,32 @@ static void remember(struct ww_model *m, uint64_t skb, uint64_t flow, uint32_t r
 	ww_u64map_put(&m->flow_sent, flow, row);
 }
 
+/* Those that were there before the sends that are still known: nothing becomes their other end any more. */
+static void give(struct ww_model *m)
+{
+	struct ww_packet_cols *c = &m->f->packet;
+	uint32_t oldest = m->sent_ring ? m->sent_ring[m->sent_at % MAX_PENDING].row : m->given + c->n;
+	uint32_t n = oldest == WW_NONE ? 0 : oldest - m->given;
+
+	if (n) {
+		m->give->packets(m->give->packets_ctx, m->f, n);
+		ww_facts_drop_packets(m->f, n);
+		m->given += n;
+	}
+	m->give_at = WW_MAX(c->n * 2, (uint32_t)GIVE_ROWS);
+}
+
+static uint32_t push(struct ww_model *m, const struct ww_packet *p)
+{
+	if (WW_UNLIKELY(m->give && m->f->packet.n >= m->give_at))
+		give(m);
+	return m->given + ww_packet_push(m->f, p);
+}
+
 void ww_on_net_send(struct ww_model *m, const struct ww_event *ev)
 {
 	struct ww_packet p = packet_of(m, ev, true);
-	uint32_t row = ww_packet_push(m->f, &p);
+	uint32_t row = push(m, &p);
 
 	remember(m, p.skb, flow_key(&p), row);
 }
@@ -155,8 +177,8 @@ void ww_on_net_recv(struct ww_model *m, const struct ww_event *ev)
 	uint64_t match = i ? *i : WW_NONE;
 
 	/* An skb's address is used again: it is the same packet only if the headers agree. */
-	if (i && p.proto && m->f->packet.proto[match] &&
-	    (m->f->packet.seq[match] != p.seq || m->f->packet.sport[match] != p.sport))
+	if (i && p.proto && m->f->packet.proto[match - m->given] &&
+	    (m->f->packet.seq[match - m->given] != p.seq || m->f->packet.sport[match - m->given] != p.sport))
 		match = WW_NONE;
 	if (i)
 		ww_u64map_del(&m->skb_sent, p.skb);
@@ -166,9 +188,9 @@ void ww_on_net_recv(struct ww_model *m, const struct ww_event *ev)
 		ww_u64map_del(&m->flow_sent, key);
 	}
 	p.match = (uint32_t)match;
-	uint32_t row = ww_packet_push(m->f, &p);
-	if (match != WW_NONE)
-		m->f->packet.match[match] = row;
+	if (match != WW_NONE) /* the next row's; it is not given away yet */
+		m->f->packet.match[match - m->given] = m->given + m->f->packet.n;
+	uint32_t row = push(m, &p);
 	ww_cpu_done(m, WW_WK_PACKET, row);
 }
 

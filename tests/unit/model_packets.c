@@ -1,0 +1,97 @@
+/* model_packets.c - packets that are given away while the trace is read are the same as when they are all kept.
+ *
+ * Judged by the model itself with everything kept: row for row, and whether the other end was on this host, which
+ * may be known as late as thousands of packets after.
+ */
+#include "../tap.h"
+#include "fake_trace.h"
+#include "model/model.h"
+
+enum { PACKETS = 90000, BACK = 8000 };
+
+static uint64_t seed;
+
+static uint32_t rnd(uint32_t n)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (uint32_t)(seed >> 33) % n;
+}
+
+/* Of `sends` in 100 packets: the others come in, half of them from this host, sent up to BACK sends ago. */
+static void put_packets(struct fake *k, uint32_t sends)
+{
+	static uint32_t skb[PACKETS];
+	uint32_t nsent = 0;
+	char buf[96];
+
+	seed = 88172645463325252ull + sends;
+	for (uint32_t i = 0; i < PACKETS; i++) {
+		bool sent = rnd(100) < sends;
+		uint32_t id = i + 1;
+
+		if (sent)
+			skb[nsent++] = id;
+		else if (nsent && rnd(2))
+			id = skb[nsent - 1 - rnd(WW_MIN(nsent, (uint32_t)BACK))];
+		snprintf(buf, sizeof(buf), "skbaddr=%u len=%u", id, rnd(1500));
+		fake_event(k, 1000 + i, 0, sent ? "net_dev_queue" : "net_if_receive_skb", buf);
+	}
+}
+
+struct taken {
+	WW_VEC(struct ww_packet) rows;
+	uint32_t times, most; /* rows in memory at once */
+};
+
+static void take(void *ctx, const struct ww_facts *f, uint32_t n)
+{
+	struct taken *t = ctx;
+
+	for (uint32_t i = 0; i < n; i++)
+		*ww_vec_push(&t->rows) = ww_packet_get(f, i);
+	t->times++;
+	t->most = WW_MAX(t->most, f->packet.n);
+}
+
+static void test_given_away(uint32_t sends, uint32_t most)
+{
+	struct ww_model_opts kept = {.packets_only = true}, given = {.packets_only = true, .packets = take};
+	struct taken t = {0};
+	struct ww_facts a, b;
+	uint32_t bad = 0, here = 0;
+
+	given.packets_ctx = &t;
+	for (int i = 0; i < 2; i++) {
+		struct fake *k = fake_new("lttng");
+		struct ww_facts *f = i ? &b : &a;
+		put_packets(k, sends);
+		ww_facts_init(f);
+		ww_model_run(fake_open(k), i ? &given : &kept, f, NULL);
+		fake_free(k);
+	}
+	ok(t.rows.n + b.packet.n == a.packet.n && a.packet.n == PACKETS, "%u %% sent: all packets come", sends);
+	take(&t, &b, b.packet.n);
+	for (uint32_t i = 0; i < a.packet.n && i < t.rows.n; i++) {
+		const struct ww_packet x = ww_packet_get(&a, i), *y = &t.rows.v[i];
+		here += x.match != WW_NONE;
+		bad += x.ts_ns != y->ts_ns || x.sent != y->sent || x.skb != y->skb || x.len != y->len ||
+		       (x.match == WW_NONE) != (y->match == WW_NONE);
+	}
+	ok(!bad, "  as if they were kept (%u differ; %u with their other end here)", bad, here);
+	ok(t.times > 1 && t.most <= most, "  and are not all there at once: %u times, at most %u of %u", t.times, t.most,
+	   a.packet.n);
+	ww_vec_free(&t.rows);
+	ww_facts_release(&a);
+	ww_facts_release(&b);
+}
+
+int main(void)
+{
+	test_given_away(50, 40000);
+	test_given_away(100, 40000);
+	test_given_away(0, 40000);
+	test_given_away(30, 60000); /* the last sends reach far back */
+	return done_testing();
+}
