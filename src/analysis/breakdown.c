@@ -211,7 +211,7 @@ void ww_breakdown_make(struct ww_arena *mem, const struct ww_facts *f, uint32_t 
 			continue;
 		add_uncovered(&groups, start - at);
 		ret->by_state_ns[WW_ST_UNKNOWN] += start - at;
-		struct ww_state_key k = ww_state_key_make(f, i);
+		struct ww_state_key k = ww_state_key_make(f, i, INT64_MIN, INT64_MAX);
 		group_add(group_get(&groups, &k, i), end - start, f->state.certainty[i] != WW_SURE);
 		ret->by_state_ns[f->state.state[i] < WW_ST_N ? f->state.state[i] : WW_ST_UNKNOWN] += end - start;
 		at = end;

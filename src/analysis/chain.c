@@ -334,7 +334,7 @@ void ww_link_words(struct ww_arena *mem, const struct ww_facts *f, const struct 
 	*ret = (struct ww_link_words){.detail = l->detail, .woken_by = {.thread = WW_NONE, .name = "", .in = ""}};
 	if (l->row == WW_NONE || l->again)
 		return;
-	ret->detail = ww_name_state(mem, f, l->row, true);
+	ret->detail = ww_name_state_in(mem, f, l->row, l->start_ts_ns, l->start_ts_ns + l->dur_ns, true);
 	ret->syscall = ww_name_syscall_only(f, f->state.syscall[l->row]);
 	ret->call = ww_name_syscall(mem, f, f->state.syscall[l->row]);
 	if (l->state == WW_ST_BLOCKED)

@@ -278,8 +278,9 @@ static uint32_t migration_at(const struct ww_facts *f, int64_t ts_ns)
 }
 
 /* A thread waits in one CPU's queue until it is moved to another's. Where the trace does not tell of that: one that was
- * preempted was pulled over only when it got to run; of one that was woken, another CPU was chosen at once. */
-static void add_waits(struct hads *h, const struct ww_facts *f, uint32_t state)
+ * preempted was pulled over only when it got to run; of one that was woken, another CPU was chosen at once. Of the wait,
+ * what lies in [piece_from, piece_to). */
+static void add_waits(struct hads *h, const struct ww_facts *f, uint32_t state, int64_t piece_from, int64_t piece_to)
 {
 	const uint32_t t = f->state.thread[state];
 	const int64_t to = f->state.start_ts_ns[state] + f->state.dur_ns[state];
@@ -290,14 +291,14 @@ static void add_waits(struct hads *h, const struct ww_facts *f, uint32_t state)
 	for (uint32_t i = migration_at(f, from); i < f->migration.n && f->migration.ts_ns[i] <= to; i++) {
 		if (f->migration.thread[i] != t)
 			continue;
-		add_runs(h, f, f->migration.from_cpu[i], from, f->migration.ts_ns[i], t);
+		add_runs(h, f, f->migration.from_cpu[i], WW_MAX(from, piece_from), WW_MIN(f->migration.ts_ns[i], piece_to), t);
 		from = f->migration.ts_ns[i];
 		cpu = f->migration.to_cpu[i];
 		moved = true;
 	}
 	if (!moved)
 		cpu = f->state.state[state] == WW_ST_PREEMPTED || last < 0 ? f->state.cpu[state] : last;
-	add_runs(h, f, cpu, from, to, t);
+	add_runs(h, f, cpu, WW_MAX(from, piece_from), WW_MIN(to, piece_to), t);
 }
 
 static int by_thread(const void *a, const void *b)
@@ -323,17 +324,19 @@ static struct had most_of_all(struct hads *h)
 	return most;
 }
 
-uint32_t ww_ready_behind(const struct ww_facts *f, uint32_t state)
+uint32_t ww_ready_behind(const struct ww_facts *f, uint32_t state, int64_t from_ts_ns, int64_t to_ts_ns)
 {
 	struct hads h = {.v = h.few, .room = WW_ARRAY_SIZE(h.few)};
+	const int64_t from = WW_MAX(from_ts_ns, f->state.start_ts_ns[state]),
+		      to = WW_MIN(to_ts_ns, f->state.start_ts_ns[state] + f->state.dur_ns[state]);
 
-	add_waits(&h, f, state);
+	add_waits(&h, f, state, from, to);
 	if (!h.n)
 		return f->state.other[state];
 	struct had most = most_of_all(&h);
 	if (h.v != h.few)
 		free(h.v);
-	return most.ns >= f->state.dur_ns[state] - h.told_ns ? most.thread : WW_NONE;
+	return most.ns >= to - from - h.told_ns ? most.thread : WW_NONE;
 }
 
 const char *ww_name_ready(struct ww_arena *mem, const struct ww_facts *f, enum ww_thread_state s, uint32_t other,
@@ -507,6 +510,12 @@ static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, 
 
 const char *ww_name_state(struct ww_arena *mem, const struct ww_facts *f, uint32_t state, bool exact)
 {
+	return ww_name_state_in(mem, f, state, INT64_MIN, INT64_MAX, exact);
+}
+
+const char *ww_name_state_in(struct ww_arena *mem, const struct ww_facts *f, uint32_t state, int64_t from_ts_ns,
+			     int64_t to_ts_ns, bool exact)
+{
 	const struct ww_state s = ww_state_get(f, state);
 	const char *words = ww_facts_str(f, s.detail), *other;
 
@@ -524,7 +533,8 @@ const char *ww_name_state(struct ww_arena *mem, const struct ww_facts *f, uint32
 		return words;
 	case WW_ST_PREEMPTED:
 	case WW_ST_RUNQUEUE:
-		other = ww_name_ready(mem, f, s.state, ww_ready_behind(f, state), ww_state_named_at(f, state));
+		other = ww_name_ready(mem, f, s.state, ww_ready_behind(f, state, from_ts_ns, to_ts_ns),
+				      ww_state_named_at(f, state));
 		return *other ? other : words;
 	default:
 		return words;

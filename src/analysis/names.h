@@ -37,14 +37,21 @@ const char *ww_name_packet(struct ww_arena *mem, const struct ww_facts *f, uint3
 /* What a state row is about, without its state and cause. `exact` adds what differs between waits of
  * the same kind (offset of the fault, sector); without it equal kinds of waits have equal words. */
 const char *ww_name_state(struct ww_arena *mem, const struct ww_facts *f, uint32_t state, bool exact);
+/* Of what lies of it in [from, to): of a wait for a CPU another may have had it then. */
+const char *ww_name_state_in(struct ww_arena *mem, const struct ww_facts *f, uint32_t state, int64_t from_ts_ns,
+			     int64_t to_ts_ns, bool exact);
 /* Stands in those words of a wait that lasted until the trace's end, so that nobody knows what would have ended it. */
 #define WW_NAME_OPEN "not over when the recording ended"
 /* The cause of a state row: of a blocked one never none. */
 enum ww_cause ww_state_cause(const struct ww_facts *f, uint32_t state);
-/* Whom a preempted or queued thread's whole wait is laid to, wherever it is told: the thread that had the CPU in whose
- * queue it was for most of it, all its runs together; an idle thread: the CPU was idle. WW_NONE: nobody is known for
- * most of it. */
-uint32_t ww_ready_behind(const struct ww_facts *f, uint32_t state);
+/* Whom a preempted or queued thread's wait is laid to, wherever it is told: a report counts whole waits, a path and a tree
+ * have what lies of it in [from, to). The thread that had the CPU in whose queue it was for most of it, all its runs together; an idle thread: the CPU was
+ * idle. WW_NONE: nobody is known for most of it. */
+uint32_t ww_ready_behind(const struct ww_facts *f, uint32_t state, int64_t from_ts_ns, int64_t to_ts_ns);
+static inline uint32_t ww_link_behind(const struct ww_facts *f, const struct ww_link *l)
+{
+	return ww_ready_behind(f, l->row, l->start_ts_ns, l->start_ts_ns + l->dur_ns);
+}
 /* "by X", "behind X", "" of such a state; X by the name that it had then. */
 const char *ww_name_ready(struct ww_arena *mem, const struct ww_facts *f, enum ww_thread_state s, uint32_t other,
 			  int64_t ts_ns);

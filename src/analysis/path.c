@@ -141,6 +141,16 @@ static void lay_row(struct ww_walk *w, uint32_t row, int64_t to, uint32_t other)
 	s->other = other;
 }
 
+/* Who had the CPU for most of what lies on the path of a wait for it, whose begin and end in the set's time these are. */
+static uint32_t behind(const struct ww_walk *w, uint32_t row, int64_t start, int64_t end)
+{
+	const int64_t bound = ww_walk_bound(w);
+
+	return ww_ready_behind(ww_walk_facts(w, w->host), row,
+			       start < bound ? ww_set_local(w->set, w->host, bound) : INT64_MIN,
+			       end > w->t ? ww_set_local(w->set, w->host, w->t) : INT64_MAX);
+}
+
 static void step(struct ww_walk *w)
 {
 	const struct ww_facts *f = ww_walk_facts(w, w->host);
@@ -167,7 +177,7 @@ static void step(struct ww_walk *w)
 		return;
 	case WW_ST_PREEMPTED:
 	case WW_ST_RUNQUEUE:
-		lay_row(w, row, start, ww_ready_behind(f, row));
+		lay_row(w, row, start, behind(w, row, start, end));
 		break;
 	default:
 		lay_row(w, row, start, WW_NONE);

@@ -29,7 +29,7 @@ static void add_wait(const struct ww_facts *f, uint32_t i, struct ww_state_key *
 	}
 }
 
-struct ww_state_key ww_state_key_make(const struct ww_facts *f, uint32_t i)
+struct ww_state_key ww_state_key_make(const struct ww_facts *f, uint32_t i, int64_t from_ts_ns, int64_t to_ts_ns)
 {
 	const uint8_t state = f->state.state[i];
 	const uint32_t call = f->state.syscall[i], fault = f->state.fault[i];
@@ -42,7 +42,7 @@ struct ww_state_key ww_state_key_make(const struct ww_facts *f, uint32_t i)
 		k.syscall_name = f->syscall.name[call];
 		k.in_call = 1;
 	}
-	k.other = state == WW_ST_PREEMPTED || state == WW_ST_RUNQUEUE ? ww_ready_behind(f, i) : f->state.other[i];
+	k.other = state == WW_ST_PREEMPTED || state == WW_ST_RUNQUEUE ? ww_ready_behind(f, i, from_ts_ns, to_ts_ns) : f->state.other[i];
 	k.other_name = ww_name_comm_id(f, k.other, ww_state_named_at(f, i));
 	k.peer = k.dev = k.file = k.io_file = WW_NONE;
 	k.detail = f->state.detail[i];

@@ -91,7 +91,7 @@ static const char *leaf_detail(struct blame *b, const struct ww_link *l)
 {
 	/* Without what differs from one time to the next, so that equal things add up. */
 	if (l->state == WW_ST_PREEMPTED || l->state == WW_ST_RUNQUEUE) { /* by name: the tids would be many */
-		uint32_t by = ww_ready_behind(b->f, l->row);
+		uint32_t by = ww_link_behind(b->f, l);
 		int64_t ts = ww_state_named_at(b->f, l->row);
 		const char *comm = ww_name_comm_told(b->f, by, ts);
 		if (by < b->f->thread.n && (b->f->thread.flags[by] & WW_TF_IDLE))
@@ -138,7 +138,7 @@ static bool memo_is(const struct blame_memo *m, const struct ww_state_key *k, ui
 
 static uint32_t blame_row_known(struct blame *b, const struct ww_link *l, uint32_t comm)
 {
-	struct ww_state_key k = ww_state_key_make(b->f, l->row);
+	struct ww_state_key k = ww_state_key_make(b->f, l->row, l->start_ts_ns, l->start_ts_ns + l->dur_ns);
 	uint32_t *recent = &b->recent[(k.state + k.syscall_name * 5 + k.detail + l->thread * 7) % BLAME_RECENT];
 
 	if (*recent && memo_is(&b->memos.v[*recent - 1], &k, l->thread, comm))

@@ -109,7 +109,8 @@ static bool is_short(const struct steps *st, const struct step *k)
 	return k->ns < st->least_ns;
 }
 
-/* A stretch that only short steps interrupt (an interrupt's thread took the CPU for a moment) is one line. */
+/* A stretch that only short steps interrupt (others had the CPU for a moment or in turn, it waited a little) is one line;
+ * its words say how much of it that was. */
 static void join_steps(const struct ww_path *p, struct steps *st)
 {
 	uint32_t to = 0;
@@ -139,69 +140,137 @@ static void join_steps(const struct ww_path *p, struct steps *st)
 	st->n = to;
 }
 
-/* "user 6.3 ms, read 1.2 ms" of a stretch of running; the longest three. */
-static const char *running_words(struct ww_text *t, const struct ww_path *p, const struct step *k)
+/* ---- a step in words ---- */
+
+struct part { const char *name; int64_t ns; };
+
+enum group { G_RUN, G_READY, G_WAIT, G_N };
+
+struct parts { /* of a step, of one group */
+	enum group group;
+	struct part v[24];
+	uint32_t n;
+	int64_t ns;
+	const struct ww_segment *longest;
+};
+
+static enum group group_of(const struct ww_segment *s)
 {
-	struct { const char *name; int64_t ns; } part[24];
+	enum ww_path_class c = class_of(s);
+
+	return c == WW_PC_RUN ? G_RUN : c == WW_PC_READY ? G_READY : G_WAIT;
+}
+
+/* Without what the heading says: "user", "read", "by X (7)", "timer". */
+static const char *part_name(struct ww_text *t, const struct ww_path *p, const struct ww_segment *s)
+{
+	if (s->state == WW_ST_RUNNING_USER)
+		return "user";
+	const char *name = group_of(s) == G_WAIT ? "" : ww_segment_detail(&t->mem, p, s, false);
+	if (*name)
+		return name;
+	return group_of(s) != G_RUN ? ww_segment_kind(s) :
+	       s->state == WW_ST_INTERRUPTED ? "interrupts" : s->state == WW_ST_RUNNING ? "user or kernel" : "kernel";
+}
+
+static void add_part(struct ww_text *t, const struct ww_path *p, const struct ww_segment *s, struct parts *to)
+{
+	const char *name = part_name(t, p, s);
+	uint32_t j = 0;
+
+	while (j < to->n && to->v[j].name != name && strcmp(to->v[j].name, name))
+		j++;
+	if (j == WW_ARRAY_SIZE(to->v))
+		j--;
+	else if (j == to->n)
+		to->v[to->n++] = (struct part){j == WW_ARRAY_SIZE(to->v) - 1 ? "others" : name, 0};
+	to->v[j].ns += s->dur_ns;
+	to->ns += s->dur_ns;
+	if (!to->longest || s->dur_ns > to->longest->dur_ns)
+		to->longest = s;
+}
+
+static int most_first(const void *a, const void *b)
+{
+	const struct parts *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return x->group < y->group ? -1 : x->group > y->group;
+}
+
+static void split_step(struct ww_text *t, const struct ww_path *p, const struct step *k, struct parts ret[static G_N])
+{
+	for (enum group g = 0; g < G_N; g++)
+		ret[g] = (struct parts){.group = g};
+	for (const struct ww_segment *s = &p->segments[k->first]; s < &p->segments[k->first] + k->n; s++)
+		add_part(t, p, s, &ret[group_of(s)]);
+	qsort(ret, G_N, sizeof(*ret), most_first);
+}
+
+/* "user 6.3 ms, read 1.2 ms": the longest three, without what is less than a 20th of the step. Of the only one its name will
+ * do where the time stands already. */
+static const char *part_words(struct ww_text *t, struct parts *of, const struct step *k, bool timed)
+{
 	const char *line = "";
-	uint32_t np = 0;
 
-	for (uint32_t i = k->first; i < k->first + k->n; i++) {
-		const struct ww_segment *s = &p->segments[i];
-		const bool ran = ww_path_class_of(s) == WW_PC_RUN; /* else what interrupted it for a moment */
-		const char *name = s->state == WW_ST_RUNNING_USER ? "user" : ran ? ww_segment_detail(&t->mem, p, s, false) : ww_segment_kind(s);
-		uint32_t j = 0;
+	for (int shown = 0; shown < 3 && of->n; shown++) {
+		struct part *best = &of->v[0];
 
-		if (!*name)
-			name = s->state == WW_ST_INTERRUPTED ? "interrupts" : s->state == WW_ST_RUNNING ? "user or kernel" : "kernel";
-		while (j < np && part[j].name != name && strcmp(part[j].name, name))
-			j++;
-		if (j == WW_ARRAY_SIZE(part))
-			j--;
-		else if (j == np)
-			part[np++].name = j == WW_ARRAY_SIZE(part) - 1 ? "others" : name, part[j].ns = 0;
-		part[j].ns += s->dur_ns;
-	}
-	for (int shown = 0; shown < 3; shown++) {
-		uint32_t best = 0;
-
-		for (uint32_t j = 1; j < np; j++)
-			if (part[j].ns > part[best].ns)
-				best = j;
-		const char *more = ww_arena_printf(&t->mem, "%s%s%s %s", line, shown ? ", " : "", part[best].name,
-						   ww_text_dur(t, part[best].ns));
-		if (part[best].ns * 20 < k->ns || part[best].ns <= 0)
+		for (uint32_t j = 1; j < of->n; j++)
+			if (of->v[j].ns > best->ns)
+				best = &of->v[j];
+		if (best->ns <= 0 || (shown && best->ns * 20 < k->ns))
 			break;
-		line = k->n == 1 ? part[best].name : more;
-		part[best].ns = 0;
+		line = of->n == 1 && timed ? best->name : ww_arena_printf(&t->mem, "%s%s%s %s", line, shown ? ", " : "",
+									  best->name, ww_text_dur(t, best->ns));
+		best->ns = 0;
 	}
 	return line;
 }
 
-/* Of the waits for a CPU that are one step: the longest one. */
-static const struct ww_segment *longest_ready(const struct ww_path *p, const struct step *k)
+static const char *group_words(struct ww_text *t, struct parts *of, const struct step *k, bool alone)
 {
-	const struct ww_segment *best = &p->segments[k->first];
+	const char *words = part_words(t, of, k, of->group == G_READY ? alone : k->n == 1), *kind = ww_segment_kind(of->longest);
 
-	for (const struct ww_segment *s = best; s < &p->segments[k->first] + k->n; s++)
-		if (ww_path_class_of(s) == WW_PC_READY && s->dur_ns > best->dur_ns)
-			best = s;
-	return best;
+	if (of->group != G_READY)
+		return ww_arena_printf(&t->mem, "%s: %s", of->group == G_RUN ? "running" : "waiting", words);
+	return strcmp(words, kind) ? ww_arena_printf(&t->mem, "%s - %s", kind, words) : kind;
+}
+
+/* A step that is more than one wait: what there is most of; then what else makes a good part of it. */
+static const char *stretch_words(struct ww_text *t, const struct ww_path *p, const struct step *k)
+{
+	struct parts g[G_N];
+
+	split_step(t, p, k, g);
+	const char *words = group_words(t, &g[0], k, g[1].ns * 20 < k->ns);
+	for (int i = 1; i < G_N && g[i].ns * 20 >= k->ns; i++) {
+		const bool ran = g[i].group == G_RUN;
+		const char *kind = ran ? "running" : g[i].group == G_WAIT ? "waiting" : ww_segment_kind(g[i].longest);
+		words = ww_arena_printf(&t->mem, "%s; %s %s%s%s", words, kind, ww_text_dur(t, g[i].ns), ran ? "" : ": ",
+					ran ? "" : part_words(t, &g[i], k, true));
+	}
+	return words;
+}
+
+/* What a step's bar and colour are of. */
+static const struct ww_segment *main_segment(struct ww_text *t, const struct ww_path *p, const struct step *k)
+{
+	struct parts g[G_N];
+
+	split_step(t, p, k, g);
+	return g[0].longest;
 }
 
 static const char *what_words(struct ww_text *t, const struct ww_path *p, const struct step *k)
 {
 	const struct ww_segment *s = &p->segments[k->first];
 
-	if (ww_path_class_of(s) == WW_PC_READY)
-		s = longest_ready(p, k);
-	const char *detail, *call, *kind = ww_segment_kind(s);
-	if (ww_path_class_of(s) == WW_PC_RUN)
-		return ww_arena_printf(&t->mem, "running: %s", running_words(t, p, k));
-	detail = ww_segment_detail(&t->mem, p, s, true);
-	call = ww_segment_call(&t->mem, p, s, false); /* the detail names the file */
-	if (ww_path_class_of(s) == WW_PC_READY)
-		call = NULL;
+	if (k->n > 1 || class_of(s) != WW_PC_N)
+		return stretch_words(t, p, k);
+	const char *detail = ww_segment_detail(&t->mem, p, s, true), *kind = ww_segment_kind(s);
+	const char *call = ww_segment_call(&t->mem, p, s, false); /* the detail names the file */
 	if (!strcmp(detail, kind) || (call && !strcmp(detail, "sleep")))
 		detail = "";
 	return ww_arena_printf(&t->mem, "%s%s%s%s%s", kind, call ? " in " : "", call ? call : "", *detail ? " - " : "", detail);
@@ -226,10 +295,11 @@ static void put_step(struct ww_text *t, const struct ww_path *p, const struct st
 		name = s->thing == WW_WK_PACKET ? "network" : "";
 	if (p->set->nhosts > 1)
 		name = ww_arena_printf(&t->mem, "%s%s%s", p->set->who[s->host].label, *name ? " " : "", name);
-	memset(bar, ww_path_class_letter(ww_path_class_of(s)), (size_t)(k->ns * STEP_BAR + st->longest_ns - 1) / (size_t)st->longest_ns);
+	const struct ww_segment *most = main_segment(t, p, k);
+	memset(bar, ww_path_class_letter(ww_path_class_of(most)), (size_t)(k->ns * STEP_BAR + st->longest_ns - 1) / (size_t)st->longest_ns);
 	fprintf(t->out, "%12s %10s %5.1f %% %s%s%-*s%s", ww_text_at(t, ww_set_local(p->set, p->host, s->start_ns)), ww_text_dur(t, k->ns),
-		percent(p, k->ns), beside ? " " : "", ww_paint_on(t, ww_paint_of(s->state)), beside ? STEP_BAR + 1 : 0, bar,
-		ww_paint_off(t, ww_paint_of(s->state)));
+		percent(p, k->ns), beside ? " " : "", ww_paint_on(t, ww_paint_of(most->state)), beside ? STEP_BAR + 1 : 0, bar,
+		ww_paint_off(t, ww_paint_of(most->state)));
 	fprintf(t->out, "%s%*s", beside ? "" : "\n", (int)(beside ? indent_of(p, s) : at), "");
 	ww_text_wrap(t, at, at + 2, ww_arena_printf(&t->mem, "%s%s%s%s", name, *name ? " " : "", what_words(t, p, k),
 						    s->certainty != WW_SURE ? " (uncertain)" : ""), WW_P_NONE);

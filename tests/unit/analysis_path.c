@@ -137,6 +137,24 @@ static void woken_then_preempted(void)
 	play_release(&p);
 }
 
+/* b is ready from 0 to 30; of what a waited for, 10 to 30, y had the CPU for most, of the whole x. */
+static void piece_of_a_wait_for_a_cpu(void)
+{
+	struct play p;
+
+	play_begin(&p);
+	uint32_t a = actor(&p, "a", 0, 60), b = actor(&p, "b", 0, 60), x = actor(&p, "x", 0, 60), y = actor(&p, "y", 0, 60);
+	runs(&p, a, 10), waits(&p, a, 35, WW_CA_PIPE, WW_WK_THREAD, b, WW_NONE), runs(&p, a, 60);
+	is_in(&p, b, 30, WW_ST_PREEMPTED, x), runs(&p, b, 60);
+	runs(&p, x, 60), runs(&p, y, 60);
+	on_cpu(&p, 0, x, 0, 18), on_cpu(&p, 0, y, 18, 30), on_cpu(&p, 0, b, 30, 60), on_cpu(&p, 1, a, 0, 60);
+	play_end(&p);
+	is_str(path_of(&p, b), "b preempted by x 0..30, b running-user 30..60", "the whole wait is laid to who had the CPU for most of it");
+	is_str(path_of(&p, a), "a running-user 0..10, b preempted by y 10..30, b running-user 30..35, a running-user 35..60",
+	       "a piece of it to who had the CPU for most of the piece");
+	play_release(&p);
+}
+
 static void vfork_and_fork(void)
 {
 	struct play p;
@@ -515,6 +533,7 @@ int main(void)
 	nested_locks();
 	spurious_wakeup();
 	woken_then_preempted();
+	piece_of_a_wait_for_a_cpu();
 	vfork_and_fork();
 	exit_and_wait();
 	exit_without_wakeup();
