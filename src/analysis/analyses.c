@@ -1,7 +1,7 @@
 /* analyses.c - the table of analyses whose answer is rows. docs/howto/add-analysis.md. */
 #include "analysis/analysis.h"
 
-extern const struct ww_analysis ww_analysis_threads, ww_analysis_syscalls, ww_analysis_path, ww_analysis_usage,
+extern const struct ww_analysis ww_analysis_threads, ww_analysis_syscalls, ww_analysis_path, ww_analysis_path_arrows, ww_analysis_usage,
 	ww_analysis_usage_process, ww_analysis_usage_cgroup, ww_analysis_usage_cpu, ww_analysis_usage_time, ww_analysis_usage_thread_time,
 	ww_analysis_usage_process_time, ww_analysis_usage_cgroup_time, ww_analysis_sched,
 	ww_analysis_sched_histogram, ww_analysis_sched_pairs, ww_analysis_sched_numa, ww_analysis_irq, ww_analysis_irq_thread,
@@ -15,6 +15,7 @@ const struct ww_analysis *const ww_analyses[] = {
 	&ww_analysis_syscalls,
 	&ww_analysis_syscalls_process,
 	&ww_analysis_path,
+	&ww_analysis_path_arrows,
 	&ww_analysis_usage,
 	&ww_analysis_usage_process,
 	&ww_analysis_usage_cgroup,

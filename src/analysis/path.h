@@ -124,7 +124,7 @@ enum ww_share_kind {
 	WW_SH_N
 };
 
-struct ww_share {
+struct ww_path_share {
 	uint8_t kind;        /* enum ww_share_kind */
 	uint32_t host, thread;
 	const char *name;    /* kind's token, host, file, "futex 0x7f..", device */
@@ -133,7 +133,7 @@ struct ww_share {
 };
 
 struct ww_path_sum {
-	struct ww_share *shares; /* by kind, in each the longest first */
+	struct ww_path_share *shares; /* by kind, in each the longest first */
 	uint32_t first[WW_SH_N + 1]; /* shares of kind k: first[k] .. first[k + 1] - 1 */
 	int64_t nagle_ns;        /* Nagle's algorithm against delayed ACKs */
 	uint32_t nagle_count;

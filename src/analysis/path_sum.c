@@ -258,11 +258,11 @@ void ww_path_sum(struct ww_arena *mem, const struct ww_path *p, struct ww_path_s
 	add_kinds(&a);
 	if (a.sums.n)
 		qsort(a.sums.v, a.sums.n, sizeof(*a.sums.v), by_kind_and_time);
-	r.shares = WW_ARENA_ARRAY(mem, struct ww_share, a.sums.n + 1);
+	r.shares = WW_ARENA_ARRAY(mem, struct ww_path_share, a.sums.n + 1);
 	for (size_t i = 0; i < a.sums.n; i++) {
 		const struct sum *s = &a.sums.v[i];
 
-		r.shares[i] = (struct ww_share){.kind = (uint8_t)s->key.kind, .host = s->key.host,
+		r.shares[i] = (struct ww_path_share){.kind = (uint8_t)s->key.kind, .host = s->key.host,
 						.thread = s->key.kind == WW_SH_THREAD ? s->example->thread : WW_NONE,
 						.name = share_name(mem, p, s), .ns = s->ns, .count = s->count};
 		r.first[s->key.kind + 1]++;

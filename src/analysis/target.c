@@ -35,14 +35,19 @@ static int64_t *running_times(const struct ww_facts *f, const struct ww_query *q
 	return ns;
 }
 
-/* The longest-running match; of a process its main thread wins. */
+static bool is_idle(const struct ww_facts *f, uint32_t t)
+{
+	return f->thread.flags[t] & WW_TF_IDLE;
+}
+
+/* The longest-running match; of a process its main thread wins. An idle CPU waits for nobody. */
 static uint32_t find_asked(const struct ww_facts *f, const struct ww_query *q, const int64_t *running)
 {
 	uint32_t best = WW_NONE;
 	int64_t a, b;
 
 	for (uint32_t t = 0; t < f->thread.n; t++) {
-		if (!ww_query_takes(f, q, t) || !ww_thread_range(f, t, q->from_ts_ns, q->to_ts_ns, &a, &b))
+		if (is_idle(f, t) || !ww_query_takes(f, q, t) || !ww_thread_range(f, t, q->from_ts_ns, q->to_ts_ns, &a, &b))
 			continue;
 		if (q->tid < 0 && q->pid >= 0 && f->thread.tid[t] == q->pid)
 			return t;
@@ -125,10 +130,13 @@ static int no_command(const struct ww_facts *f, struct ww_err *err)
 static int no_thread(const struct ww_facts *f, const struct ww_query *q, struct ww_err *err)
 {
 	int64_t begin = INT64_MAX, end = INT64_MIN, a, b;
+	bool idle = false;
 	char text[80];
 
 	for (uint32_t t = 0; t < f->thread.n; t++)
-		if (ww_query_takes(f, q, t) && ww_thread_range(f, t, INT64_MIN, INT64_MAX, &a, &b)) {
+		if (ww_query_takes(f, q, t) && is_idle(f, t)) {
+			idle = true;
+		} else if (ww_query_takes(f, q, t) && ww_thread_range(f, t, INT64_MIN, INT64_MAX, &a, &b)) {
 			begin = WW_MIN(begin, a);
 			end = WW_MAX(end, b);
 		}
@@ -140,6 +148,9 @@ static int no_thread(const struct ww_facts *f, const struct ww_query *q, struct 
 		ww_err_set(err, WW_ENOTHREAD, f->host.trace_path, WW_ERR_NO_OFFSET,
 			   "what was asked for lived from %s, which the asked time does not touch",
 			   range_text(f, begin, end, text, sizeof(text)));
+	else if (idle)
+		ww_err_set(err, WW_ENOTHREAD, f->host.trace_path, WW_ERR_NO_OFFSET,
+			   "that is no thread but what a CPU does when there is none to run: it waits for nobody");
 	else
 		ww_err_set(err, WW_ENOTHREAD, f->host.trace_path, WW_ERR_NO_OFFSET,
 			   "no thread of this tid, pid, name or cgroup is in the trace");

@@ -4,6 +4,7 @@
  */
 #include <unistd.h>
 
+#include "analysis/rows.h"
 #include "cmd/commands.h"
 #include "cmd/load.h"
 #include "cmd/report_run.h"
@@ -163,6 +164,26 @@ static int print(const struct ww_opts *o, const struct asked *a, const struct ww
 	return 0;
 }
 
+/* The asked thread is not on the host that was searched: those that have it are named. Whenever it was there: the times
+ * that were asked for may be of that host's clock. */
+static void hint_host(const struct ww_loaded_set *s, struct ww_arena *mem, struct ww_err *err)
+{
+	struct ww_query q = s->host[s->set.reference].query;
+	const char *found = "";
+	struct ww_target t;
+
+	q.from_ts_ns = INT64_MIN;
+	q.to_ts_ns = INT64_MAX;
+	for (uint32_t h = 0; h < s->n; h++)
+		if (h != s->set.reference && !ww_target_find(s->facts[h], &q, &t, NULL))
+			found = ww_arena_printf(mem, "%s%s%s", found, *found ? ", " : "", s->set.who[h].label);
+	if (!*found)
+		return;
+	err->hint[0] = 0;
+	ww_err_hint(err, "only %s was searched; --host says where else, and there is one on %s", s->set.who[s->set.reference].label,
+		    found);
+}
+
 int cmd_path(int argc, char **argv)
 {
 	static const struct ww_opt_extra extra[] = {
@@ -218,6 +239,8 @@ int cmd_path(int argc, char **argv)
 	if (!rc)
 		rc = ww_path_make(&mem, &s.set, host, &s.host[host].query, &p, &err);
 	if (rc) {
+		if (rc == -WW_ENOTHREAD && ww_query_asks(&s.host[host].query))
+			hint_host(&s, &mem, &err);
 		rc = ww_opts_fail(&err);
 	} else {
 		if (a.of_event)

@@ -131,7 +131,7 @@ static int run(const struct ww_opts *o, const struct asked *a)
 			rc = run_all(q, a, &p);
 		ww_sql_close(q);
 		if (!rc)
-			rc = ww_load_set_status(&s);
+			rc = ww_exit_worse(ww_load_set_status(&s), ww_set_is_whole(&s.set) ? WW_EXIT_DONE : WW_EXIT_PARTIAL);
 	}
 	ww_load_set_release(&s);
 	return ww_output_finish(stdout, p.bad, rc);

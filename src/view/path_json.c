@@ -111,7 +111,7 @@ static void put_shares(struct out *o, const struct ww_path_sum *sum)
 	for (uint32_t k = 0; k < WW_SH_N; k++) {
 		ww_json_arr(&o->j, names[k]);
 		for (uint32_t i = sum->first[k]; i < sum->first[k + 1]; i++) {
-			const struct ww_share *s = &sum->shares[i];
+			const struct ww_path_share *s = &sum->shares[i];
 
 			ww_json_obj(&o->j, NULL);
 			if (k != WW_SH_KIND && k != WW_SH_HOST)

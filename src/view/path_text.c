@@ -358,7 +358,7 @@ static void put_shares(struct ww_text *t, const struct ww_path *p, const struct 
 	if (t->o->verbose)
 		most = n;
 	for (uint32_t i = first; i < first + n && shown < most; i++, shown++) {
-		const struct ww_share *s = &sum->shares[i];
+		const struct ww_path_share *s = &sum->shares[i];
 		const char *name = s->name;
 
 		if (shown && percent(p, s->ns) < 0.1 && !t->o->verbose)

@@ -11,3 +11,13 @@ echo "--- folded: the sum is the wall time"
 "$WHYWAIT" path -q --folded demo.ctf | grep -c '^whywait-demo;demo-holder;clock_nanosleep;timer'
 echo "--- the server's 30 ms"
 "$WHYWAIT" path -q --folded demo.ctf | awk '/^whywait-demo;demo-server;clock_nanosleep;timer/ {print $1, int($NF / 1e6)}'
+echo "--- the arrows as a table are those of the JSON"
+"$WHYWAIT" path -q --json demo.ctf >path.json
+"$WHYWAIT" sql -q --json demo.ctf 'SELECT * FROM path_arrows' >sql.json
+/usr/bin/python3 -c '
+import json
+arrows = [(a["time_ns"], a["kind"]) + sum(((a[e]["host"], -1 if a[e]["tid"] is None else a[e]["tid"], a[e]["comm"] or "") for e in ("from", "to")), ())
+          for a in json.load(open("path.json"))["arrows"]]
+rows = [tuple(-1 if k.endswith("tid") and v is None else v or "" if k.endswith("comm") else v for k, v in r.items())
+        for r in json.load(open("sql.json"))["rows"]]
+print(len(rows) > 20, rows == arrows)'

@@ -16,6 +16,7 @@ for c in sync path; do
 done
 "$WHYWAIT" path --folded demo.ctf other.ctf 2>&1 >/dev/null
 "$WHYWAIT" sql demo.ctf other.ctf 'SELECT 1' 2>&1 >/dev/null
+echo "sql: $?"
 json() { "$WHYWAIT" path -q --json "$@" | /usr/bin/python3 -c '
 import json, sys
 j = json.load(sys.stdin)

@@ -8,3 +8,5 @@ done
 "$WHYWAIT" path ./nothing-here 2>err
 echo "path ./nothing-here: $?, $(grep -c nothing-here err)"
 "$WHYWAIT" path --between sched_switch t/demo.ctf; echo $?
+"$WHYWAIT" path --tid 0 t/demo.ctf >out 2>&1
+echo "an idle CPU: $?, $(grep -c 'waits for nobody' out)"

@@ -136,6 +136,13 @@ check(disk + (stopped if len(stopped) > 1 else []), 'each COMMIT whose flush the
       'the disk on the database host; in the others it had the CPU meanwhile: %s' % (20 - len(stopped), stopped))
 check(place, 'at least 95 % of the time that the web server measured is on it or on the database')
 check(route, 'each goes client -> web -> database -> ... -> client')
+# A thread that is not on the first trace's host: where it is.
+tid = client[0][0]
+lost = subprocess.run([W, 'path', '-q', '--tid', str(tid), '--from', str(client[0][1]), '--to', str(client[0][2])] + TRACES[::-1],
+                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+has = [h for h in ('web', 'client') if any('tid = %d' % tid in fields for _, _, fields in raw(h, 'sched_switch'))]
+check([] if lost.returncode == 1 and 'client' in has and lost.stderr.rstrip().endswith('on ' + ', '.join(has)) else [lost.stderr, str(has)],
+      'a thread of another host: its hosts are named (%s)' % has)
 # Two hosts without a common packet: named, and made one by what was found out when the third was there.
 for host, t in zip(('client', 'web', 'db'), TRACES):
     shutil.copytree(t, host, copy_function=shutil.copyfile)

@@ -31,7 +31,7 @@ static void two_and_a_disk(void)
 	ww_path_sum(&mem, &p, &sum);
 	int64_t kinds = 0, threads = 0, pipe = 0, vda = 0;
 	for (uint32_t i = 0; i < sum.first[WW_SH_N]; i++) {
-		const struct ww_share *h = &sum.shares[i];
+		const struct ww_path_share *h = &sum.shares[i];
 		kinds += h->kind == WW_SH_KIND ? h->ns : 0;
 		threads += h->kind == WW_SH_THREAD ? h->ns : 0;
 		pipe += h->kind == WW_SH_FILE && !strcmp(h->name, "pipe:[7]") ? h->ns : 0;
