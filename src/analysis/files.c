@@ -63,43 +63,65 @@ static const struct ww_column process_columns[P_NCOLUMNS] = {
 enum by { BY_FILE, BY_PROCESS, BY_THREAD };
 
 struct sum {
-	uint32_t file, reads, writes, other, failed, thread, returned[3], done; /* of the kinds of calls; with both ends */
+	uint32_t file, reads, writes, other, failed, thread, done; /* done: with both ends */
+	uint32_t returned, returned_read, returned_written;
 	int64_t read, cached, written, ns, in_cache, blocked, disk, max;
 };
 
-enum direction { OTHER_CALL, READ_CALL, WRITE_CALL };
+enum direction { OTHER_CALL = 0, READ_CALL = 1, WRITE_CALL = 2, MOVE_CALL = READ_CALL | WRITE_CALL };
 
 /* By name, since numbers differ between architectures and producers. */
 static enum direction direction_of(const char *name)
 {
-	static const char *const reads[] = {"read", "readv", "pread64", "preadv", "preadv2", "recvfrom", "recvmsg",
-					    "recv"};
-	static const char *const writes[] = {"write", "writev", "pwrite64", "pwritev", "pwritev2", "sendto", "sendmsg",
-					     "send"};
+	static const struct {
+		const char *name;
+		enum direction dir;
+	} calls[] = {
+		{"read", READ_CALL}, {"readv", READ_CALL}, {"pread64", READ_CALL}, {"preadv", READ_CALL},
+		{"preadv2", READ_CALL}, {"recvfrom", READ_CALL}, {"recvmsg", READ_CALL}, {"recv", READ_CALL},
+		{"write", WRITE_CALL}, {"writev", WRITE_CALL}, {"pwrite64", WRITE_CALL}, {"pwritev", WRITE_CALL},
+		{"pwritev2", WRITE_CALL}, {"sendto", WRITE_CALL}, {"sendmsg", WRITE_CALL}, {"send", WRITE_CALL},
+		{"sendfile", MOVE_CALL}, {"sendfile64", MOVE_CALL}, {"splice", MOVE_CALL}, {"tee", MOVE_CALL},
+		{"copy_file_range", MOVE_CALL},
+	};
 
-	for (size_t i = 0; i < WW_ARRAY_SIZE(reads); i++)
-		if (!strcmp(name, reads[i]))
-			return READ_CALL;
-	for (size_t i = 0; i < WW_ARRAY_SIZE(writes); i++)
-		if (!strcmp(name, writes[i]))
-			return WRITE_CALL;
+	for (size_t i = 0; i < WW_ARRAY_SIZE(calls); i++)
+		if (!strcmp(name, calls[i].name))
+			return calls[i].dir;
 	return OTHER_CALL;
 }
 
-/* Whose sum a call is in. */
-static uint64_t owner_of(const struct ww_facts *f, uint32_t call, enum by by)
+/* A sum that a call is in, and what it is there: of files one that moves bytes is read from one, written to another. */
+struct part {
+	uint64_t owner;
+	enum direction dir;
+};
+
+/* Returns how many, 0..2. Of a thread or process also the calls that say by their name that they read or write. */
+static uint32_t parts_of(const struct ww_facts *f, uint32_t call, enum by by, struct part ret[2])
 {
-	return by == BY_THREAD	  ? f->syscall.thread[call]
-	       : by == BY_PROCESS ? ww_process_key(f, f->syscall.thread[call])
-				  : f->syscall.file[call];
+	const enum direction dir = direction_of(ww_facts_str(f, f->syscall.name[call]));
+	const uint32_t file = f->syscall.file[call], out = f->syscall.file_out[call];
+	uint32_t n = 0;
+
+	if (by != BY_FILE) {
+		ret[0] = (struct part){by == BY_THREAD ? f->syscall.thread[call] : ww_process_key(f, f->syscall.thread[call]), dir};
+		return file < f->file.n || out < f->file.n || dir != OTHER_CALL;
+	}
+	if (dir != MOVE_CALL || file == out) {
+		ret[0] = (struct part){file, dir};
+		return file < f->file.n;
+	}
+	if (file < f->file.n)
+		ret[n++] = (struct part){file, READ_CALL};
+	if (out < f->file.n)
+		ret[n++] = (struct part){out, WRITE_CALL};
+	return n;
 }
 
-/* Of a thread or process also the calls that say by their name that they read or write. */
-static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i, enum by by)
+static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i)
 {
-	return ww_query_holds(q, f->syscall.start_ts_ns[i]) && ww_query_takes(f, q, f->syscall.thread[i]) &&
-	       (f->syscall.file[i] < f->file.n ||
-		(by != BY_FILE && direction_of(ww_facts_str(f, f->syscall.name[i])) != OTHER_CALL));
+	return ww_query_holds(q, f->syscall.start_ts_ns[i]) && ww_query_takes(f, q, f->syscall.thread[i]);
 }
 
 /* Of each call whether a request to a disk that was made in it was completed before its end. */
@@ -148,29 +170,26 @@ static void add_read(const struct ww_facts *f, const bool *has_requests, uint32_
 	}
 }
 
-static void add_call(const struct ww_facts *f, const bool *has_requests, uint32_t i, enum by by, struct ww_rows *rows,
-		     struct ww_samples *samples)
+static void add_call(const struct ww_facts *f, const bool *has_requests, uint32_t i, struct part part, enum by by,
+		     struct ww_rows *rows, struct ww_samples *samples)
 {
-	struct sum *s = ww_rows_get(rows, owner_of(f, i, by));
-	const enum direction dir = direction_of(ww_facts_str(f, f->syscall.name[i]));
+	struct sum *s = ww_rows_get(rows, part.owner);
 	const bool known = f->syscall.known[i] & WW_SK_RET;
 	int64_t ret = known ? f->syscall.ret[i] : 0, ns = f->syscall.dur_ns[i];
 
-	s->file = f->syscall.file[i];
+	s->file = by == BY_FILE ? (uint32_t)part.owner : WW_NONE;
 	s->thread = f->syscall.thread[i];
 	s->failed += ret < 0 && ret >= -4095;
-	s->returned[dir] += known;
-	switch (dir) {
-	case READ_CALL:
+	s->returned += known;
+	s->returned_read += known && part.dir & READ_CALL;
+	s->returned_written += known && part.dir & WRITE_CALL;
+	if (part.dir & READ_CALL)
 		add_read(f, has_requests, i, WW_MAX(ret, 0), s);
-		break;
-	case WRITE_CALL:
+	if (part.dir & WRITE_CALL) {
 		s->writes++;
 		s->written += WW_MAX(ret, 0);
-		break;
-	default:
-		s->other++;
 	}
+	s->other += part.dir == OTHER_CALL;
 	if (ns < 0)
 		return;
 	s->done++;
@@ -181,16 +200,21 @@ static void add_call(const struct ww_facts *f, const bool *has_requests, uint32_
 
 static void add_waits(const struct ww_facts *f, const struct ww_query *q, enum by by, struct ww_rows *rows)
 {
+	struct part parts[2];
+
 	for (uint32_t i = 0; i < f->state.n; i++) {
 		uint32_t sc = f->state.syscall[i];
-		if (f->state.state[i] != WW_ST_BLOCKED || sc >= f->syscall.n || !taken(f, q, sc, by))
+		if (f->state.state[i] != WW_ST_BLOCKED || sc >= f->syscall.n || !taken(f, q, sc))
 			continue;
-		struct sum *s = ww_rows_get(rows, owner_of(f, sc, by));
-		s->file = f->syscall.file[sc];
-		s->thread = f->syscall.thread[sc];
-		s->blocked += f->state.dur_ns[i];
-		if (ww_state_cause(f, i) == WW_CA_DISK)
-			s->disk += f->state.dur_ns[i];
+		for (uint32_t k = parts_of(f, sc, by, parts); k-- > 0;) {
+			struct sum *s = ww_rows_get(rows, parts[k].owner);
+
+			s->file = by == BY_FILE ? (uint32_t)parts[k].owner : WW_NONE;
+			s->thread = f->syscall.thread[sc];
+			s->blocked += f->state.dur_ns[i];
+			if (ww_state_cause(f, i) == WW_CA_DISK)
+				s->disk += f->state.dur_ns[i];
+		}
 	}
 }
 
@@ -205,13 +229,13 @@ static int longest_first(const void *a, const void *b)
 static void put_sums(const struct ww_fill *x, const struct sum *s, uint32_t row, union ww_cell *c)
 {
 	const struct ww_samples *samples = x->samples;
-	const bool read = s->returned[READ_CALL] || !s->reads;
+	const bool read = s->returned_read || !s->reads;
 
 	c[READ].i = read ? s->read : WW_NO_VALUE;
 	c[READS].i = s->reads;
 	c[CACHED].i = read && x->f->knows.switches ? s->cached : WW_NO_VALUE;
 	c[IN_CACHE].i = read && x->f->knows.switches ? s->in_cache : WW_NO_VALUE;
-	c[WRITTEN].i = s->returned[WRITE_CALL] || !s->writes ? s->written : WW_NO_VALUE;
+	c[WRITTEN].i = s->returned_written || !s->writes ? s->written : WW_NO_VALUE;
 	c[WRITES].i = s->writes;
 	c[OTHER].i = s->other;
 	c[TIME].i = s->done ? s->ns : WW_NO_VALUE;
@@ -220,7 +244,7 @@ static void put_sums(const struct ww_fill *x, const struct sum *s, uint32_t row,
 	c[P50].i = ww_samples_part(samples, row, 500);
 	c[P99].i = ww_samples_part(samples, row, 990);
 	c[MAX].i = s->done ? s->max : WW_NO_VALUE;
-	c[FAILED].i = s->returned[READ_CALL] || s->returned[WRITE_CALL] || s->returned[OTHER_CALL] ? s->failed : WW_NO_VALUE;
+	c[FAILED].i = s->returned ? s->failed : WW_NO_VALUE;
 }
 
 static bool put_thread(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
@@ -260,13 +284,15 @@ static int make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_
 {
 	struct ww_samples samples = {0};
 	struct ww_rows rows;
+	struct part parts[2];
 
 	const bool *has_requests = calls_with_requests(mem, f);
 
 	ww_rows_init(&rows, sizeof(struct sum));
 	for (uint32_t i = 0; i < f->syscall.n; i++)
-		if (taken(f, q, i, by))
-			add_call(f, has_requests, i, by, &rows, &samples);
+		if (taken(f, q, i))
+			for (uint32_t n = parts_of(f, i, by, parts), k = 0; k < n; k++)
+				add_call(f, has_requests, i, parts[k], by, &rows, &samples);
 	add_waits(f, q, by, &rows);
 	const struct ww_fill fill = {
 		.analysis = a, .f = f, .q = q, .mem = mem, .order = longest_first,

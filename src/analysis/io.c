@@ -2,7 +2,8 @@
  *
  * queue: from being queued to being issued to the device; device: from there to its completion. Requests of
  * which the trace has not both begin and completion are counted as partial and are in no sum of time. They
- * count by when they were queued (or issued, or completed, if that is the first that is known).
+ * count by when they were queued (or issued, or completed, if that is the first that is known). What was merged into
+ * another one is counted beside them, for who asked for it.
  */
 #include "analysis/histogram.h"
 #include "analysis/names.h"
@@ -10,11 +11,13 @@
 
 extern const struct ww_analysis ww_analysis_io, ww_analysis_io_process, ww_analysis_io_file, ww_analysis_io_latency;
 
-enum { WHAT, OP, COUNT, BYTES, SECTORS, QUEUE, DEVICE, AVG, P50, P99, MAX, MAX_AT, OPEN, NCOLUMNS };
+enum { WHAT, OP, COUNT, MERGED, BYTES, SECTORS, QUEUE, DEVICE, AVG, P50, P99, MAX, MAX_AT, OPEN, NCOLUMNS };
 
 #define SHARED_COLUMNS                                                                                          \
 	[OP] = {"op", "does", WW_T_STR, "read, write, flush, discard"},                                         \
 	[COUNT] = {"count", "requests", WW_T_COUNT, "in the range"},                                     \
+	[MERGED] = {"merged", "merged", WW_T_COUNT,                                                            \
+		    "more that went into one of these or of another's, so that they are none of their own; null: not recorded"}, \
 	[BYTES] = {"bytes", "bytes", WW_T_BYTES, ""},                                                           \
 	[SECTORS] = {"sectors", "sectors", WW_T_COUNT, "of 512 bytes: of the disk, read, written or discarded"}, \
 	[QUEUE] = {"queue_ns", "queued", WW_T_DUR, "before they were issued, together; null: all are partial"}, \
@@ -39,7 +42,7 @@ static const struct ww_column file_columns[NCOLUMNS] = {
 };
 
 struct sum {
-	uint32_t dev, submitter, file, count, open, done;
+	uint32_t dev, submitter, file, count, merged, open, done;
 	uint8_t op;
 	int64_t bytes, sectors, queue, device, max, max_at;
 };
@@ -79,6 +82,10 @@ static void add(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, uint
 	s->submitter = f->block_io.submitter[i];
 	s->file = f->block_io.file[i];
 	s->op = f->block_io.write[i];
+	if (f->block_io.merged[i]) { /* its bytes are in the other's */
+		s->merged++;
+		return;
+	}
 	s->count++;
 	s->bytes += f->block_io.bytes[i];
 	s->sectors += f->block_io.bytes[i] / 512;
@@ -114,6 +121,7 @@ static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww
 							   : ww_name_device(x->mem, x->f, s->dev);
 	c[OP].s = op_name(s->op);
 	c[COUNT].i = s->count;
+	c[MERGED].i = x->f->knows.merges ? s->merged : WW_NO_VALUE;
 	c[BYTES].i = s->bytes;
 	c[SECTORS].i = s->sectors;
 	c[QUEUE].i = s->done ? s->queue : WW_NO_VALUE;
@@ -178,24 +186,24 @@ static int run_latency(struct ww_arena *mem, const struct ww_facts *f, const str
 	struct ww_histogram h = {0};
 
 	for (uint32_t i = 0; i < f->block_io.n; i++)
-		if (taken(f, q, i) && f->block_io.completed_ts_ns[i] >= 0 && begin_of(f, i) >= 0)
+		if (taken(f, q, i) && f->block_io.completed_ts_ns[i] >= 0 && begin_of(f, i) >= 0 && !f->block_io.merged[i])
 			ww_histogram_add(&h, f->block_io.completed_ts_ns[i] - begin_of(f, i));
 	ww_histogram_table(mem, f, &ww_analysis_io_latency, &h, ret);
 	return 0;
 }
 
 const struct ww_analysis ww_analysis_io = {
-	.needs = WW_NEED(WW_NEED_BLOCK),
+	.needs = WW_NEED(WW_NEED_BLOCK), .parts = WW_NEED(WW_NEED_MERGES),
 	.name = "io", .summary = "block requests by device: how many, how much, queued and in the device",
 	.columns = device_columns, .ncolumns = NCOLUMNS, .run = run_devices,
 };
 const struct ww_analysis ww_analysis_io_process = {
-	.needs = WW_NEED(WW_NEED_BLOCK),
+	.needs = WW_NEED(WW_NEED_BLOCK), .parts = WW_NEED(WW_NEED_MERGES),
 	.name = "io_process", .summary = "block requests by who asked for them",
 	.columns = process_columns, .ncolumns = NCOLUMNS, .run = run_processes,
 };
 const struct ww_analysis ww_analysis_io_file = {
-	.needs = WW_NEED(WW_NEED_BLOCK),
+	.needs = WW_NEED(WW_NEED_BLOCK), .parts = WW_NEED(WW_NEED_MERGES),
 	.name = "io_file", .summary = "block requests by the file that they were for",
 	.columns = file_columns, .ncolumns = NCOLUMNS, .run = run_files,
 };

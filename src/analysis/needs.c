@@ -67,6 +67,11 @@ static bool has_wakeups(const struct ww_facts *f)
 	return f->knows.waking || f->knows.wakeup;
 }
 
+static bool has_merges(const struct ww_facts *f)
+{
+	return f->knows.merges || !has_block(f); /* without requests the other need says it */
+}
+
 static const struct {
 	const char *what, *events;
 	bool (*known)(const struct ww_facts *f);
@@ -85,6 +90,7 @@ static const struct {
 	[WW_NEED_LOCKS] = {"locks in the kernel", "contention_begin, contention_end", has_locks},
 	[WW_NEED_NUMA] = {"moves between nodes", "sched_move_numa, sched_swap_numa, sched_stick_numa", has_numa},
 	[WW_NEED_WAKEUPS] = {"wakeups", "sched_waking or sched_wakeup", has_wakeups},
+	[WW_NEED_MERGES] = {"merged block requests", "block_bio_backmerge, block_bio_frontmerge, block_rq_merge", has_merges},
 };
 
 uint32_t ww_analysis_lacks(const struct ww_facts *f, const struct ww_analysis *a, struct ww_lack ret[WW_NEED_N])

@@ -170,6 +170,8 @@ struct column_rule ww_file_rule(const struct file_column *c, const struct ww_fac
 			return (struct column_rule){0, enums[i].n};
 	if (!strcmp(c->fact, "block_io") && !strcmp(c->name, "write"))
 		return (struct column_rule){0, 4};
+	if (!strcmp(c->fact, "block_io") && !strcmp(c->name, "merged"))
+		return (struct column_rule){0, 2};
 	if (!strcmp(c->unit, "ns")) /* sums of a few of them do not overflow */
 		return (struct column_rule){SIGN - (SIGN >> 2), SIGN + (SIGN >> 2)};
 	return (struct column_rule){0, 0};

@@ -1,4 +1,4 @@
-/* block.c - block requests: queued, issued, completed. Keyed by (device, sector) while in flight. */
+/* block.c - block requests: queued, merged, issued, completed. Keyed by (device, sector) while in flight. */
 #include "model/model_private.h"
 
 enum { RWBS_WRITE = 1, RWBS_DISCARD = 2, RWBS_FLUSH = 1 << 8, RWBS_PREFLUSH = 1 << 10 };
@@ -24,32 +24,80 @@ static uint8_t direction(const struct ww_event *ev)
 	return bits & RWBS_WRITE ? 1 : 0;
 }
 
-static uint64_t key_of(const struct ww_event *ev)
+static uint64_t key_of(uint32_t dev, const struct ww_event *ev)
 {
-	return ww_hash_mix(ww_v_u64(ev, S_RQ_DEV), ww_v_u64(ev, S_RQ_SECTOR));
+	return ww_hash_mix(dev, ww_v_u64(ev, S_RQ_SECTOR));
 }
 
-static uint32_t submitter_file(struct ww_model *m, const struct ww_thr *t)
+static uint32_t bytes_of(const struct ww_event *ev)
 {
-	if (t->in_syscall && t->sc_file != WW_NONE &&
-	    (m->f->file.kind[t->sc_file] == WW_FK_REG || m->f->file.kind[t->sc_file] == WW_FK_BLK ||
-	     m->f->file.kind[t->sc_file] == WW_FK_DIR))
-		return t->sc_file;
+	const uint32_t bytes = (uint32_t)ww_v_u64(ev, S_RQ_BYTES);
+
+	return bytes ? bytes : (uint32_t)ww_v_u64(ev, S_RQ_NR) * 512;
+}
+
+static uint32_t dev_of(const struct ww_event *ev)
+{
+	return (uint32_t)ww_v_u64(ev, S_RQ_DEV);
+}
+
+/* Is that the name of a partition of the disk? vda1 of vda, nvme0n1p2 of nvme0n1. */
+static bool is_partition(const char *name, const char *disk)
+{
+	size_t n = strlen(disk), digits;
+
+	if (!n || strncmp(name, disk, n) || !name[n])
+		return false;
+	name += n;
+	if (disk[n - 1] >= '0' && disk[n - 1] <= '9' && *name++ != 'p')
+		return false;
+	digits = strspn(name, "0123456789");
+	return digits && !name[digits];
+}
+
+/* The disk of a device that an event about a bio names, which is the partition that it was for; of requests it is the
+ * disk itself. It is told by names, or else learnt from a request that a bio became (in_flight). WW_NONE: not known. */
+static uint32_t disk_of(struct ww_model *m, uint32_t dev)
+{
+	const struct ww_device_cols *d = &m->f->device;
+	const uint64_t *disk = ww_u64map_find(&m->disks, dev), *i = ww_u64map_find(&m->devices, dev);
+
+	if (disk)
+		return (uint32_t)*disk;
+	for (uint32_t k = 0; i && k < d->n; k++)
+		if (is_partition(ww_facts_str(m->f, d->name[*i]), ww_facts_str(m->f, d->name[k]))) {
+			ww_u64map_put(&m->disks, dev, d->dev[k]);
+			return d->dev[k];
+		}
+	return WW_NONE;
+}
+
+static bool is_on_disk(const struct ww_facts *f, uint32_t file)
+{
+	return file < f->file.n && (f->file.kind[file] == WW_FK_REG || f->file.kind[file] == WW_FK_BLK || f->file.kind[file] == WW_FK_DIR);
+}
+
+static uint32_t submitter_file(struct ww_model *m, const struct ww_thr *t, bool write)
+{
+	if (t->in_syscall) {
+		const uint32_t file = t->sc->out ? (write ? m->f->syscall.file_out : m->f->syscall.file)[t->sc_row] : t->sc_file;
+
+		if (is_on_disk(m->f, file))
+			return file;
+	}
 	if (!t->in_syscall && t->fault_row != WW_NONE)
 		return m->f->fault.file[t->fault_row];
 	return WW_NONE;
 }
 
-static uint32_t new_request(struct ww_model *m, const struct ww_event *ev)
+static uint32_t new_request(struct ww_model *m, uint32_t dev, const struct ww_event *ev)
 {
-	struct ww_block_io r = {.dev = (uint32_t)ww_v_u64(ev, S_RQ_DEV), .sector = ww_v_u64(ev, S_RQ_SECTOR),
-				.bytes = (uint32_t)ww_v_u64(ev, S_RQ_NR) * 512, .write = direction(ev),
+	struct ww_block_io r = {.dev = dev, .sector = ww_v_u64(ev, S_RQ_SECTOR),
+				.bytes = bytes_of(ev), .write = direction(ev),
 				.queued_ts_ns = -1, .issued_ts_ns = -1, .completed_ts_ns = -1,
 				.submitter = WW_NONE, .file = WW_NONE};
 	bool isnew;
 
-	if (ww_v_u64(ev, S_RQ_BYTES))
-		r.bytes = (uint32_t)ww_v_u64(ev, S_RQ_BYTES);
 	ww_u64map_get(&m->devices, r.dev, 0, &isnew);
 	if (isnew) {
 		struct ww_device d = {.dev = r.dev};
@@ -66,48 +114,147 @@ static void set_submitter(struct ww_model *m, uint32_t row)
 	if (m->f->block_io.submitter[row] != WW_NONE || m->cpu->depth || !t || t->idle)
 		return;
 	m->f->block_io.submitter[row] = t->index;
-	m->f->block_io.file[row] = submitter_file(m, t);
+	m->f->block_io.file[row] = submitter_file(m, t, m->f->block_io.write[row]);
+}
+
+/* The row of the bio of this thread that became the request, but was for a partition of another number. */
+static uint32_t was_bio(struct ww_model *m, uint32_t disk, const struct ww_event *ev)
+{
+	const struct ww_thr *t = ww_thr_current(m);
+	const uint64_t key = ww_hash_mix(ww_v_u64(ev, S_RQ_SECTOR), t ? t->index : WW_NONE);
+	const uint64_t *i = m->bios.n ? ww_u64map_find(&m->bios, key) : NULL;
+	const uint32_t row = i ? (uint32_t)*i : WW_NONE;
+
+	ww_u64map_put(&m->disks, disk, disk);
+	if (i)
+		ww_u64map_del(&m->bios, key);
+	if (row == WW_NONE || m->f->block_io.dev[row] == disk)
+		return WW_NONE;
+	ww_u64map_put(&m->disks, m->f->block_io.dev[row], disk);
+	ww_u64map_del(&m->block_open, key_of(m->f->block_io.dev[row], ev));
+	m->f->block_io.dev[row] = disk;
+	return row;
 }
 
 /* The row of the request in flight there. Issued again it was requeued (the device was full); only
  * where events were lost meanwhile it may be another one. */
-static uint32_t in_flight(struct ww_model *m, const struct ww_event *ev)
+static uint32_t in_flight(struct ww_model *m, uint32_t dev, bool request, const struct ww_event *ev)
 {
-	bool isnew;
-	uint64_t *i = ww_u64map_get(&m->block_open, key_of(ev), 0, &isnew);
+	uint64_t key = key_of(dev, ev), *i = ww_u64map_find(&m->block_open, key);
+	uint32_t row = i ? (uint32_t)*i : request ? was_bio(m, dev, ev) : WW_NONE;
 
-	int64_t issued = isnew ? -1 : m->f->block_io.issued_ts_ns[*i];
-	if (isnew || (issued >= 0 && m->last_gap_end > issued))
-		*i = new_request(m, ev);
-	return (uint32_t)*i;
+	if (row == WW_NONE || (m->f->block_io.issued_ts_ns[row] >= 0 && m->last_gap_end > m->f->block_io.issued_ts_ns[row]))
+		row = new_request(m, dev, ev);
+	ww_u64map_put(&m->block_open, key, row);
+	return row;
 }
 
-void ww_on_rq_queue(struct ww_model *m, const struct ww_event *ev)
+static void queue(struct ww_model *m, uint32_t row)
 {
-	uint32_t row = in_flight(m, ev);
-
 	if (m->f->block_io.queued_ts_ns[row] < 0)
 		m->f->block_io.queued_ts_ns[row] = m->now;
 	set_submitter(m, row);
 }
 
+/* Two bios of one thread at one sector, for different devices, are those of a mirror: they tell nothing. */
+static void remember_bio(struct ww_model *m, uint32_t row, const struct ww_event *ev)
+{
+	enum { MAX_BIOS = 4096 };
+	const struct ww_thr *t = ww_thr_current(m);
+	bool isnew;
+
+	if (!t)
+		return;
+	if (m->bios.n >= MAX_BIOS)
+		ww_u64map_clear(&m->bios);
+	uint64_t *i = ww_u64map_get(&m->bios, ww_hash_mix(ww_v_u64(ev, S_RQ_SECTOR), t->index), row, &isnew);
+	if (!isnew && (*i == WW_NONE || m->f->block_io.dev[*i] != m->f->block_io.dev[row]))
+		*i = WW_NONE;
+	else
+		*i = row;
+}
+
+void ww_on_bio_queue(struct ww_model *m, const struct ww_event *ev)
+{
+	const uint32_t disk = disk_of(m, dev_of(ev));
+	const uint32_t row = in_flight(m, disk == WW_NONE ? dev_of(ev) : disk, false, ev);
+
+	queue(m, row);
+	if (disk == WW_NONE)
+		remember_bio(m, row, ev);
+}
+
+void ww_on_rq_queue(struct ww_model *m, const struct ww_event *ev)
+{
+	queue(m, in_flight(m, dev_of(ev), true, ev));
+}
+
+/* It went into a request that waits there, before it was one of its own. */
+void ww_on_bio_merge(struct ww_model *m, const struct ww_event *ev)
+{
+	const uint32_t disk = disk_of(m, dev_of(ev));
+	const uint32_t row = new_request(m, disk == WW_NONE ? dev_of(ev) : disk, ev);
+
+	queue(m, row);
+	m->f->block_io.merged[row] = 1;
+}
+
+/* The same of what was a request already, and waited. */
+void ww_on_rq_merge(struct ww_model *m, const struct ww_event *ev)
+{
+	const uint64_t key = key_of(dev_of(ev), ev), *i = ww_u64map_find(&m->block_open, key);
+	const bool waits = i && m->f->block_io.issued_ts_ns[*i] < 0;
+	const uint32_t row = waits ? (uint32_t)*i : new_request(m, dev_of(ev), ev);
+
+	if (waits)
+		ww_u64map_del(&m->block_open, key);
+	queue(m, row);
+	m->f->block_io.merged[row] = 1;
+}
+
 void ww_on_rq_issue(struct ww_model *m, const struct ww_event *ev)
 {
-	uint32_t row = in_flight(m, ev);
+	uint32_t row = in_flight(m, dev_of(ev), true, ev);
 
 	m->f->block_io.issued_ts_ns[row] = m->now;
-	if (ww_v_u64(ev, S_RQ_BYTES))
-		m->f->block_io.bytes[row] = (uint32_t)ww_v_u64(ev, S_RQ_BYTES);
+	if (bytes_of(ev)) /* more than when it was queued: others went into it */
+		m->f->block_io.bytes[row] = bytes_of(ev);
 	set_submitter(m, row);
 }
 
 void ww_on_rq_complete(struct ww_model *m, const struct ww_event *ev)
 {
-	uint64_t key = key_of(ev), *i = ww_u64map_find(&m->block_open, key);
-	uint32_t row = i ? (uint32_t)*i : new_request(m, ev);
+	uint64_t key = key_of(dev_of(ev), ev), *i = ww_u64map_find(&m->block_open, key);
+	uint32_t row = i ? (uint32_t)*i : new_request(m, dev_of(ev), ev);
 
 	m->f->block_io.completed_ts_ns[row] = m->now;
 	if (i)
 		ww_u64map_del(&m->block_open, key);
 	ww_cpu_done(m, WW_WK_BLOCK, row);
+}
+
+/* A fault of which only its end tells the file: what it asked the disk for was for that one. */
+void ww_block_of_fault(struct ww_model *m, const struct ww_thr *t, uint32_t fault)
+{
+	struct ww_block_io_cols *b = &m->f->block_io;
+
+	for (uint32_t i = b->n; i-- > 0;) {
+		const int64_t begin_ts_ns = b->queued_ts_ns[i] >= 0 ? b->queued_ts_ns[i] : b->issued_ts_ns[i];
+
+		if (begin_ts_ns >= 0 && begin_ts_ns < m->f->fault.start_ts_ns[fault])
+			return;
+		if (b->submitter[i] == t->index && b->file[i] == WW_NONE)
+			b->file[i] = m->f->fault.file[fault];
+	}
+}
+
+/* Whose disk was learnt only later. */
+void ww_block_finish(struct ww_model *m)
+{
+	for (uint32_t i = 0; i < m->f->block_io.n; i++)
+		if (m->f->block_io.merged[i]) {
+			const uint32_t disk = disk_of(m, m->f->block_io.dev[i]);
+
+			m->f->block_io.dev[i] = disk == WW_NONE ? m->f->block_io.dev[i] : disk;
+		}
 }

@@ -42,6 +42,8 @@ void ww_on_own_fault_end(struct ww_model *m, const struct ww_event *ev)
 	f->fault.major[row] = (uint8_t)ww_v_u64(ev, MAJOR);
 	f->fault.file[row] = file;
 	f->fault.offset[row] = ww_v_u64(ev, OFFSET);
+	if (ww_v_u64(ev, MAJOR) && file != WW_NONE)
+		ww_block_of_fault(m, t, row);
 	if (t->wait_row != WW_NONE && f->state.fault[t->wait_row] == row)
 		f->state.file[t->wait_row] = file;
 	t->wait_row = t->fault_row = WW_NONE;

@@ -122,6 +122,7 @@ int ww_model_finish(struct ww_model *m, struct ww_err *err)
 	f->loss.bad_packets = st->bad_packets;
 	f->loss.out_of_order = st->out_of_order;
 	mark_gaps(f);
+	ww_block_finish(m);
 	ww_symbols_resolve(m);
 	return ww_facts_seal(f, err);
 }

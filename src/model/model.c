@@ -23,7 +23,8 @@ static const ww_handler handlers[WW_K_N] = {
 	[WW_K_TMR_START] = ww_on_tmr_start, [WW_K_TMR_CANCEL] = ww_on_hrt_cancel,
 	[WW_K_TMR_EXPIRE] = ww_on_tmr_expire, [WW_K_TMR_DONE] = ww_on_timer_done,
 	[WW_K_RQ_QUEUE] = ww_on_rq_queue, [WW_K_RQ_ISSUE] = ww_on_rq_issue,
-	[WW_K_RQ_COMPLETE] = ww_on_rq_complete,
+	[WW_K_RQ_COMPLETE] = ww_on_rq_complete, [WW_K_BIO_QUEUE] = ww_on_bio_queue,
+	[WW_K_BIO_MERGE] = ww_on_bio_merge, [WW_K_RQ_MERGE] = ww_on_rq_merge,
 	[WW_K_NET_SEND] = ww_on_net_send, [WW_K_NET_RECV] = ww_on_net_recv,
 	[WW_K_WORK_QUEUE] = ww_on_work_queue, [WW_K_WORK_START] = ww_on_work_start,
 	[WW_K_WORK_END] = ww_on_work_end,
@@ -131,7 +132,8 @@ static void note_knowledge(struct ww_model *m, const struct ww_bound *b)
 	case WW_K_SYS_ENTRY: k->syscalls = m->has_syscalls = true; break;
 	case WW_K_RAW_ENTRY: k->syscalls = m->has_syscalls = m->all_syscalls = true; break;
 	case WW_K_OWN_SYS_ENTRY: case WW_K_OWN_BLOCK: k->syscalls = true; break;
-	case WW_K_RQ_QUEUE: case WW_K_RQ_ISSUE: case WW_K_RQ_COMPLETE: k->block = true; break;
+	case WW_K_BIO_MERGE: case WW_K_RQ_MERGE: k->merges = true; break;
+	case WW_K_BIO_QUEUE: case WW_K_RQ_QUEUE: case WW_K_RQ_ISSUE: case WW_K_RQ_COMPLETE: k->block = true; break;
 	case WW_K_LOCK_BEGIN: k->locks = true; break;
 	case WW_K_NUMA_MOVE: case WW_K_NUMA_SWAP: case WW_K_NUMA_STICK: k->numa = true; break;
 	case WW_K_NET_SEND: case WW_K_NET_RECV:
@@ -295,7 +297,7 @@ static void handle(struct ww_model *m, const struct ww_event *ev)
 static void release(struct ww_model *m)
 {
 	struct ww_u64map *maps[] = {&m->by_pid, &m->files, &m->irqs, &m->devices,
-				    &m->block_open, &m->timer_open, &m->skb_sent, &m->flow_sent,
+				    &m->block_open, &m->disks, &m->bios, &m->timer_open, &m->skb_sent, &m->flow_sent,
 				    &m->sock_ino, &m->work_open, &m->epoll, &m->fd_tables,
 				    &m->files_by_name, &m->sock_addr, &m->cgroups, &m->functions};
 

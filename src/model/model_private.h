@@ -181,6 +181,8 @@ struct ww_model {
 	uint32_t *by_tid; /* thread index + 1 of the last thread of that number; 0 none; WW_MAX_TID + 1 of them */
 	struct ww_u64map by_pid, files, irqs, devices;
 	struct ww_u64map block_open;  /* (dev, sector) -> block_io row */
+	struct ww_u64map disks;       /* number of a disk or partition -> of the disk */
+	struct ww_u64map bios;        /* (sector, thread) -> row of the bio whose disk is not known */
 	struct ww_u64map timer_open;  /* address -> index in armed */
 	WW_VEC(struct ww_armed) armed;
 	WW_VEC(uint32_t) armed_free;
@@ -328,6 +330,8 @@ void ww_syscall_exit(struct ww_model *m, struct ww_thr *t, const struct ww_sysin
 void ww_syscall_forget(struct ww_thr *t);
 
 /* ---- stack.c, symbols.c ---- */
+void ww_block_finish(struct ww_model *m);
+void ww_block_of_fault(struct ww_model *m, const struct ww_thr *t, uint32_t fault);
 void ww_symbols_resolve(struct ww_model *m); /* names for all frames */
 
 /* ---- finish.c ---- */
@@ -342,7 +346,7 @@ WW_HANDLER(irq_entry); WW_HANDLER(irq_exit); WW_HANDLER(soft_entry); WW_HANDLER(
 WW_HANDLER(vector_entry); WW_HANDLER(vector_exit);
 WW_HANDLER(hrt_start); WW_HANDLER(hrt_cancel); WW_HANDLER(hrt_expire); WW_HANDLER(timer_done);
 WW_HANDLER(tmr_start); WW_HANDLER(tmr_expire);
-WW_HANDLER(rq_queue); WW_HANDLER(rq_issue); WW_HANDLER(rq_complete);
+WW_HANDLER(bio_queue); WW_HANDLER(bio_merge); WW_HANDLER(rq_merge); WW_HANDLER(rq_queue); WW_HANDLER(rq_issue); WW_HANDLER(rq_complete);
 WW_HANDLER(net_send); WW_HANDLER(net_recv);
 WW_HANDLER(work_queue); WW_HANDLER(work_start); WW_HANDLER(work_end);
 WW_HANDLER(sys_entry); WW_HANDLER(sys_exit); WW_HANDLER(raw_entry); WW_HANDLER(raw_exit);

@@ -13,6 +13,12 @@ static int32_t real_fd(const struct ww_thr *t, int32_t fd)
 	return t->sc->fd_arg >= 0 ? fd : -1;
 }
 
+/* t->sc and its arguments are known. */
+static uint32_t file_out(struct ww_model *m, struct ww_thr *t)
+{
+	return t->sc->out ? ww_fd_file(m, t, (int32_t)t->sc_arg[t->sc->out - 1]) : WW_NONE;
+}
+
 void ww_syscall_forget(struct ww_thr *t)
 {
 	t->in_syscall = t->regs_call = t->dumped_call = t->fd_told = false;
@@ -52,7 +58,7 @@ void ww_syscall_enter(struct ww_model *m, struct ww_thr *t, const struct ww_sysi
 	t->sc_file = t->sc_fd >= 0 ? ww_fd_file(m, t, t->sc_fd) : WW_NONE;
 	struct ww_syscall r = {.thread = t->index, .start_ts_ns = m->now, .dur_ns = -1, .number = nr,
 			       .name = name, .known = WW_SK_ENTRY | WW_SK_ARGS, .fd = t->sc_fd,
-			       .file = t->sc_file, .arg0 = (uint64_t)t->sc_arg[0],
+			       .file = t->sc_file, .file_out = file_out(m, t), .arg0 = (uint64_t)t->sc_arg[0],
 			       .arg1 = (uint64_t)t->sc_arg[1], .arg2 = (uint64_t)t->sc_arg[2]};
 	t->sc_row = ww_syscall_push(m->f, &r);
 	if (m->all_syscalls)
@@ -74,7 +80,7 @@ static void enter_late(struct ww_model *m, struct ww_thr *t, const struct ww_sys
 		       int32_t nr)
 {
 	struct ww_syscall r = {.thread = t->index, .start_ts_ns = m->f->thread.start_ts_ns[t->index],
-			       .dur_ns = -1, .number = nr, .name = name, .fd = -1, .file = WW_NONE};
+			       .dur_ns = -1, .number = nr, .name = name, .fd = -1, .file = WW_NONE, .file_out = WW_NONE};
 
 	if (m->last_gap_end > r.start_ts_ns)
 		r.start_ts_ns = m->last_gap_end;
@@ -260,8 +266,11 @@ void ww_on_own_block(struct ww_model *m, const struct ww_event *ev)
 		file = ww_file_intern(m, (enum ww_file_kind)ww_v_u64(ev, KIND), (uint32_t)ww_v_u64(ev, DEV), ino);
 	if (t->in_syscall && !t->regs_call && nr >= 0) {
 		if (file != WW_NONE) {
-			t->sc_file = file;
-			m->f->syscall.file[t->sc_row] = file;
+			t->sc_file = file; /* the first argument's: a wait may be for either */
+			if (t->sc->out == 1)
+				m->f->syscall.file_out[t->sc_row] = file;
+			else
+				m->f->syscall.file[t->sc_row] = file;
 		}
 		return;
 	}
@@ -275,9 +284,15 @@ void ww_on_own_block(struct ww_model *m, const struct ww_event *ev)
 	set_args(t, sc, args, 3);
 	struct ww_syscall r = {.thread = t->index, .start_ts_ns = m->now, .dur_ns = -1, .number = (int32_t)nr,
 			       .name = name, .known = WW_SK_ARGS | WW_SK_REGS, .fd = t->sc_fd,
-			       .file = file, .arg0 = (uint64_t)args[0], .arg1 = (uint64_t)args[1],
+			       .file = file, .file_out = WW_NONE, .arg0 = (uint64_t)args[0], .arg1 = (uint64_t)args[1],
 			       .arg2 = (uint64_t)args[2]};
 	t->sc = sc;
+	if (sc->out == 1) {
+		r.file_out = file;
+		r.file = ww_fd_file(m, t, t->sc_fd);
+	} else {
+		r.file_out = file_out(m, t);
+	}
 	t->sc_file = file != WW_NONE || t->sc_fd < 0 ? file : ww_fd_file(m, t, t->sc_fd);
 	if (flags & F_DUMPED) { /* entered before the trace began */
 		r.start_ts_ns = m->begin;
@@ -307,7 +322,7 @@ void ww_on_own_waker(struct ww_model *m, const struct ww_event *ev)
 	const struct ww_sysinfo *sc = by_number(m, abi_of(ww_v_int(ev, 2, 0)), nr, &name);
 	ww_syscall_forget(t);
 	struct ww_syscall r = {.thread = t->index, .start_ts_ns = m->now, .dur_ns = -1, .number = (int32_t)nr,
-			       .name = name, .known = WW_SK_REGS, .fd = -1, .file = WW_NONE};
+			       .name = name, .known = WW_SK_REGS, .fd = -1, .file = WW_NONE, .file_out = WW_NONE};
 	t->sc = sc;
 	t->sc_row = ww_syscall_push(m->f, &r);
 	memset(t->sc_arg, 0, sizeof(t->sc_arg));

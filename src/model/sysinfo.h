@@ -25,6 +25,7 @@ struct ww_sysinfo {
 	int8_t fd_arg;  /* which argument is a descriptor; -1 none */
 	/* Slots FD A0 A1 A2 STR as the field list of a named entry event; NULL: "fd" and no more. */
 	const char *fields;
+	uint8_t out; /* 1 + which argument is the descriptor that it writes to, beside the one that it reads; 0 none */
 };
 
 /* Never NULL: an unknown name gets the row for all others, whose name is "". */

@@ -256,6 +256,86 @@ hist, devs = rows(trace, 'io', '--by=latency'), rows(trace, 'io')
 check(sum(r['count'] for r in hist) == sum(r['count'] - r['partial'] for r in devs), 'io: the histogram has every request',
       (hist, devs))
 
+# ---- calls that move bytes from file to file, from a cold one each; and a cold file that is only mapped ----
+trace, out = python('moved', r"""
+import ctypes, mmap, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def make(name):
+    fd = os.open('%s.%s' % (sys.argv[0], name), os.O_CREAT | os.O_RDWR, 0o600)
+    os.write(fd, b'x' * (4 << 20))
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    return fd
+sent, copied, spliced, mapped = map(make, ('sent', 'copied', 'spliced', 'mapped'))
+to = os.open(sys.argv[0] + '.to', os.O_CREAT | os.O_RDWR, 0o600)
+n = [os.sendfile(to, sent, 0, 1000000), os.copy_file_range(copied, to, 500000, 0, 1000000)]
+r, w = os.pipe()
+n.append(os.splice(spliced, w, 50000, offset_src=0))
+n.append(os.splice(r, to, 50000, offset_dst=2000000))
+n.append(os.copy_file_range(to, to, 4096, 0, 3000000))
+m = mmap.mmap(mapped, 0, prot=mmap.PROT_READ)
+m.madvise(mmap.MADV_RANDOM)
+for page in (700, 3, 500, 90):
+    m[page * 4096]
+print(sys.argv[0], os.getpid(), *n)
+""")
+path, pid, sent, copied, spliced, taken, own = [int(x) if x.isdigit() else x for x in out.split()]
+files = {r['file'][len(path) + 1:]: r for r in rows(trace, 'files') if r['file'].startswith(path + '.')}
+moved = {name: (r['read_bytes'], r['reads'], r['written_bytes'], r['writes']) for name, r in files.items()}
+made = 4 << 20
+check(moved.get('sent') == (sent, 1, made, 1) and moved.get('copied') == (copied, 1, made, 1) and moved.get('spliced') == (spliced, 1, made, 1) and
+      moved.get('to') == (own, 1, sent + copied + taken + own, 4), 'files: sendfile, splice and copy_file_range read one file and write another', (moved, out))
+whole = [r for r in rows(trace, 'files', '--by=process') if r['pid'] == pid]
+check(len(whole) == 1 and whole[0]['written_bytes'] - 4 * made - len(out) == sent + copied + spliced + taken + own,
+      'files: by process each counts once', (whole, out))
+asked = {r['file'][len(path) + 1:]: r for r in rows(trace, 'io', '--by=file') if r['file'].startswith(path + '.') and r['op'] == 'read'}
+check('to' not in asked and {'sent', 'copied', 'spliced'} <= set(asked) and asked.get('mapped', {}).get('bytes') == 4 * 4096 and
+      asked['mapped']['count'] == 4, 'io: what they read, and what page faults read, is of the file that it was read from', list(asked.values()))
+
+# ---- requests that are merged: adjacent ones, asked for together, on a device that is nobody else's. Judge: the kernel's own books ----
+MERGE = r"""
+import ctypes, mmap, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+IO_SETUP, IO_GETEVENTS, IO_SUBMIT = 206, 208, 209
+fd = os.open(DEVICE, os.O_RDWR | os.O_DIRECT)
+context, pages = ctypes.c_ulong(0), mmap.mmap(-1, 16 * 4096)
+at = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+def call(*args):
+    n = libc.syscall(*args)
+    if n < 0:
+        raise OSError(ctypes.get_errno(), 'system call %d' % args[0])
+    return n
+def together(write, begin, order):
+    each = [ctypes.create_string_buffer(struct.pack('<QIIHhIQQqQII', 0, 0, 0, write, 0, fd, at + i * 4096, 4096, begin + i * 4096, 0, 0, 0)) for i in order]
+    if call(IO_SUBMIT, context, 16, (ctypes.c_void_p * 16)(*map(ctypes.addressof, each))) != 16:
+        raise OSError('not all of them')
+    call(IO_GETEVENTS, context, 16, 16, ctypes.create_string_buffer(32 * 16), None)
+def books():
+    return [int(x) for x in open('/sys/class/block/%s/stat' % os.path.basename(DEVICE)).read().split()][:7]
+call(IO_SETUP, 64, ctypes.byref(context))
+before = books()
+for i in range(8):
+    together(1, i * 65536, range(16))
+    together(0, i * 65536, reversed(range(16)))
+print(os.getpid(), *[b - a for a, b in zip(before, books())])
+"""
+image = os.path.join(TMP, 'image')
+subprocess.run(['truncate', '-s', '16M', image], check=True)
+p = subprocess.run(['losetup', '-f', '--show', image], stdout=subprocess.PIPE, stderr=subprocess.PIPE) if os.uname().machine == 'x86_64' else None
+device = p.stdout.decode().strip() if p and not p.returncode else None
+if device:
+    trace, out = python('merge', MERGE.replace('DEVICE', repr(device)))
+    subprocess.run(['losetup', '-d', device])
+    pid, reads, reads_merged, read_sectors, _, writes, writes_merged, written_sectors = map(int, out.split())
+    # The loop device's own reading of a partition table is no request of the program's.
+    mine = {r['op']: (r['count'], r['merged'], r['sectors']) for r in rows(trace, 'io') if r['device'] == os.path.basename(device)}
+    check(mine == {'read': (reads, reads_merged, read_sectors), 'write': (writes, writes_merged, written_sectors)} and reads_merged >= 100 and writes_merged >= 100,
+          "io: requests, merged ones and sectors of a device are those in the kernel's books", (mine, out))
+    by = {r['op']: r['merged'] for r in rows(trace, 'io', '--by=process') if '(%d)' % pid in r['submitter']}
+    check((by.get('read'), by.get('write')) == (reads_merged, writes_merged), 'io: and are of the program that asked for them', by)
+else:
+    print('# no loop device: merged requests are not tested')
+
 # ---- the page cache: what mincore says of each page just before it is read; told not to read ahead ----
 trace, out = python('cached', r'''
 import ctypes, mmap, os, random, sys

@@ -23,7 +23,7 @@ LESS = {
     'timers': ['timer_hrtimer_start', 'timer_hrtimer_cancel', 'timer_hrtimer_expire_entry', 'timer_hrtimer_expire_exit',
                'timer_start', 'timer_cancel', 'timer_expire_entry', 'timer_expire_exit', 'whywait_timer_task'],
     'packets': ['net_dev_queue', 'net_if_receive_skb', 'netif_receive_skb', 'whywait_sk_ready'],
-    'block requests': ['block_rq_insert', 'block_rq_issue', 'block_rq_complete'],
+    'block requests': ['block_getrq', 'block_rq_insert', 'block_rq_issue', 'block_rq_complete'],
 }
 SLACK_NS = 200000       # without sched_waking a wait ends at the later sched_wakeup
 tap = Tap()

@@ -19,8 +19,8 @@ ADD_TIME = {'usage': ['cpu_ns', 'runs'], 'usage_process': ['cpu_ns'], 'usage_cpu
             'usage_thread_time': ['cpu_ns'], 'usage_process_time': ['cpu_ns'], 'usage_cgroup_time': ['cpu_ns'],
             'sched': ['running_ns', 'delays', 'delay_ns', 'runs', 'preempted', 'migrations'], 'sched_histogram': ['count'],
             'syscalls': ['count', 'errors', 'total_ns', 'unfinished'], 'syscalls_process': ['count', 'errors', 'total_ns', 'unfinished'],
-            'files': ['reads', 'writes', 'read_bytes', 'written_bytes'], 'faults': [], 'io': ['count', 'bytes', 'device_ns', 'partial'],
-            'io_process': ['count', 'bytes', 'sectors'], 'io_file': ['count', 'bytes', 'sectors'],
+            'files': ['reads', 'writes', 'read_bytes', 'written_bytes'], 'faults': [], 'io': ['count', 'merged', 'bytes', 'device_ns', 'partial'],
+            'io_process': ['count', 'merged', 'bytes', 'sectors'], 'io_file': ['count', 'bytes', 'sectors'],
             'files_process': ['reads', 'writes', 'read_bytes', 'written_bytes', 'cached_bytes', 'cached_ns'], 'irq': ['count'], 'threads': ['running_ns', 'blocked_ns', 'ready_ns']}
 ADD_THREADS = {'usage': ['cpu_ns', 'runs'], 'sched': ['delays', 'delay_ns'], 'syscalls': ['count', 'errors', 'total_ns', 'blocked_ns'],
                'syscalls_process': ['count', 'errors', 'total_ns', 'blocked_ns'], 'sched_histogram': ['count'],
@@ -210,6 +210,17 @@ def named(trace):
     tap.ok(len(got) > 10 and sum(' > ' in n for n in got.values()) > 5 and not bad, 'procs: the names of %d processes are those of the events' % len(got), bad)
 
 
+def merged(trace):
+    """Merged requests, against the events of it that the peer finds in the trace."""
+    if os.path.isdir(trace):
+        text = subprocess.run(['babeltrace2', trace], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    else:
+        text = subprocess.run(['trace-cmd', 'report', '-i', trace], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    want = len(re.findall(rb' (?:block_bio_backmerge|block_bio_frontmerge|block_rq_merge):', text))
+    got = [sum(r['merged'] or 0 for r in rows(trace, ['io', *by])) for by in ((), ('--by=process',), ('--by=file',))]
+    tap.ok(want and got == [want] * 3, 'io: %d merged requests are those in the events' % want, got)
+
+
 def main():
     root, traces = shared_traces(TRACES)
     for t in traces:
@@ -218,6 +229,8 @@ def main():
     timeline(traces[0])
     sliced(traces[0], json.loads(run('info', '--json', '-q', traces[0]).stdout))
     named(traces[0])
+    for t in ('single/trace', 'tracecmd-single/trace.dat', 'nfs-loopback/nfs-events/trace.dat'):
+        merged(os.path.join(root, t))
     return tap.end()
 
 

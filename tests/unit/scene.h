@@ -34,7 +34,7 @@ static __attribute__((unused)) uint32_t add_syscall(struct ww_facts *f, uint32_t
 			    uint32_t file)
 {
 	struct ww_syscall s = {.thread = t, .start_ts_ns = start, .dur_ns = end - start, .number = -1,
-			       .name = str(f, name), .fd = fd, .file = file, .known = 15};
+			       .name = str(f, name), .fd = fd, .file = file, .file_out = WW_NONE, .known = 15};
 	return ww_syscall_push(f, &s);
 }
 

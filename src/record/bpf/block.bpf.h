@@ -82,6 +82,45 @@ int BPF_PROG(ww_block_rq_issue, struct request *rq)
 	return 0;
 }
 
+SEC("tp_btf/block_rq_merge")
+int BPF_PROG(ww_block_rq_merge, struct request *rq)
+{
+	ww_emit_rq(WW_EV_BLOCK_RQ_MERGE, rq);
+	return 0;
+}
+
+/* dev sector nr_sector rwbs tid comm. The device is the partition that the bio was for, the sector the disk's. */
+static __always_inline void ww_emit_bio(u32 id, struct bio *bio)
+{
+	struct task_struct *cur = bpf_get_current_task_btf();
+	struct ww_slot s;
+	u8 *p = ww_reserve(&s, id, 40);
+
+	if (!p)
+		return;
+	ww_put32(p, 0, bio->bi_bdev->bd_dev);
+	ww_put64(p, 4, bio->bi_iter.bi_sector);
+	ww_put32(p, 12, bio->bi_iter.bi_size >> 9);
+	ww_put32(p, 16, ww_rwbs(bio->bi_opf));
+	ww_put32(p, 20, cur->pid);
+	ww_put_comm(p, 24, cur);
+	ww_commit(&s);
+}
+
+SEC("tp_btf/block_bio_backmerge")
+int BPF_PROG(ww_block_bio_backmerge, struct bio *bio)
+{
+	ww_emit_bio(WW_EV_BLOCK_BIO_BACKMERGE, bio);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_frontmerge")
+int BPF_PROG(ww_block_bio_frontmerge, struct bio *bio)
+{
+	ww_emit_bio(WW_EV_BLOCK_BIO_FRONTMERGE, bio);
+	return 0;
+}
+
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(ww_block_rq_complete, struct request *rq, u8 error, unsigned int bytes)
 {

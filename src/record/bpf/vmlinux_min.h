@@ -225,6 +225,18 @@ struct gendisk {
 struct request_queue {
 	struct gendisk *disk;
 };
+struct block_device {
+	u32 bd_dev;
+};
+struct bvec_iter {
+	u64 bi_sector;
+	unsigned int bi_size;
+};
+struct bio {
+	struct block_device *bi_bdev;
+	u32 bi_opf;
+	struct bvec_iter bi_iter;
+};
 struct request {
 	struct request_queue *q;
 	u32 cmd_flags;

@@ -26,7 +26,7 @@ lttng_statedump_network_interface lttng_statedump_vm_map lttng_statedump_file_de
 lttng_statedump_process_time_ns lttng_statedump_process_uts_ns lttng_statedump_process_user_ns
 lttng_statedump_process_pid_ns lttng_statedump_process_net_ns lttng_statedump_process_ipc_ns
 lttng_statedump_process_cgroup_ns lttng_statedump_process_state lttng_statedump_end
-lttng_statedump_start""".split()
+lttng_statedump_start block_bio_backmerge block_bio_frontmerge block_rq_merge""".split()
 OWN = """clock target recorder block waker file fd sock ready epoll fault_end ipi lock_begin lock_end
 sk_ready uring throttle timer_task stack cost syscall_entry syscall_exit stolen fds map function cgroup page_in""".split()
 # LTTng's names that its default metadata lacks: their shapes are in classes.c. source lttng-modules 2.13:
