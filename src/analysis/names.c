@@ -1,4 +1,7 @@
 /* names.c - facts in words. */
+#include <arpa/inet.h>
+#include <endian.h>
+
 #include "analysis/names.h"
 #include "base/units.h"
 
@@ -548,25 +551,32 @@ static const char *name_timer_fact(struct ww_arena *mem, const struct ww_facts *
 	return *name ? name : "timer";
 }
 
+const char *ww_name_end(struct ww_arena *mem, uint8_t family, uint64_t hi, uint64_t lo, int32_t port)
+{
+	char buf[INET6_ADDRSTRLEN] = "";
+	const uint64_t v6[2] = {htobe64(hi), htobe64(lo)};
+	const uint32_t v4 = htonl((uint32_t)lo);
+
+	inet_ntop(family == 6 ? AF_INET6 : AF_INET, family == 6 ? (const void *)v6 : &v4, buf, sizeof(buf));
+	if (port < 0)
+		return ww_arena_strdup(mem, buf);
+	return ww_arena_printf(mem, family == 6 ? "[%s]:%d" : "%s:%d", buf, port);
+}
+
 const char *ww_name_packet(struct ww_arena *mem, const struct ww_facts *f, uint32_t packet)
 {
 	if (packet >= f->packet.n)
 		return "";
 	const struct ww_packet p = ww_packet_get(f, packet);
-	const char *proto = p.proto == 6 ? "TCP" : p.proto == 17 ? "UDP" : p.proto == 1 ? "ICMP" : "packet";
-	const char *ifname = ww_facts_str(f, p.ifname);
+	const bool ports = p.proto == IPPROTO_TCP || p.proto == IPPROTO_UDP;
+	const char *proto = p.proto == IPPROTO_TCP ? "TCP" : p.proto == IPPROTO_UDP ? "UDP" : p.proto == IPPROTO_ICMP ? "ICMP" :
+			    p.proto == IPPROTO_ICMPV6 ? "ICMPv6" : "packet";
+	const char *ifname = ww_facts_str(f, p.ifname), *on = *ifname ? " on " : "";
 
 	if (!p.family)
-		return ww_arena_printf(mem, "packet%s%s", *ifname ? " on " : "", ifname);
-	if (p.family == 4)
-		return ww_arena_printf(mem, "%s %u.%u.%u.%u:%u -> %u.%u.%u.%u:%u%s%s", proto,
-				       (unsigned)(p.saddr_lo >> 24 & 255), (unsigned)(p.saddr_lo >> 16 & 255),
-				       (unsigned)(p.saddr_lo >> 8 & 255), (unsigned)(p.saddr_lo & 255), p.sport,
-				       (unsigned)(p.daddr_lo >> 24 & 255), (unsigned)(p.daddr_lo >> 16 & 255),
-				       (unsigned)(p.daddr_lo >> 8 & 255), (unsigned)(p.daddr_lo & 255), p.dport,
-				       *ifname ? " on " : "", ifname);
-	return ww_arena_printf(mem, "%s port %u -> port %u%s%s", proto, p.sport, p.dport, *ifname ? " on " : "",
-			       ifname);
+		return ww_arena_printf(mem, "packet%s%s", on, ifname);
+	return ww_arena_printf(mem, "%s %s -> %s%s%s", proto, ww_name_end(mem, p.family, p.saddr_hi, p.saddr_lo, ports ? p.sport : -1),
+			       ww_name_end(mem, p.family, p.daddr_hi, p.daddr_lo, ports ? p.dport : -1), on, ifname);
 }
 
 const char *ww_name_waker(struct ww_arena *mem, const struct ww_facts *f, uint32_t wakeup)

@@ -31,6 +31,8 @@ const char *ww_name_device(struct ww_arena *mem, const struct ww_facts *f, uint3
 const char *ww_name_block(struct ww_arena *mem, const struct ww_facts *f, uint32_t io);
 /* "queued 1 ms, device 2 ms"; "" when not both are known. */
 const char *ww_name_request_times(struct ww_arena *mem, const struct ww_facts *f, uint32_t io);
+/* "10.0.0.1:80", "[fe80::1]:80"; port -1: none. */
+const char *ww_name_end(struct ww_arena *mem, uint8_t family, uint64_t hi, uint64_t lo, int32_t port);
 /* "TCP 10.0.0.1:80 -> 10.0.0.2:3312 on eth0" */
 const char *ww_name_packet(struct ww_arena *mem, const struct ww_facts *f, uint32_t packet);
 

@@ -7,7 +7,6 @@
  * sent once only (Karn). Where threads are asked for (--tid, --comm, ...), the rows are the connections on which one of
  * them sent, or for which one waited.
  */
-#include <arpa/inet.h>
 
 #include "analysis/names.h"
 #include "analysis/rows.h"
@@ -136,24 +135,6 @@ static void add_waits(const struct ww_facts *f, const struct ww_query *q, struct
 	}
 }
 
-static const char *end_name(struct ww_arena *mem, uint8_t family, uint64_t hi, uint64_t lo, uint16_t port)
-{
-	char buf[INET6_ADDRSTRLEN] = "";
-
-	if (family == 6) {
-		uint8_t a[16];
-		for (int i = 0; i < 8; i++) {
-			a[i] = (uint8_t)(hi >> (56 - 8 * i));
-			a[8 + i] = (uint8_t)(lo >> (56 - 8 * i));
-		}
-		inet_ntop(AF_INET6, a, buf, sizeof(buf));
-		return ww_arena_printf(mem, "[%s]:%u", buf, port);
-	}
-	uint32_t v4 = htonl((uint32_t)lo);
-	inet_ntop(AF_INET, &v4, buf, sizeof(buf));
-	return ww_arena_printf(mem, "%s:%u", buf, port);
-}
-
 static const char *proto_name(struct ww_arena *mem, uint8_t proto)
 {
 	return proto == 6 ? "tcp" : proto == 17 ? "udp" : proto == 1 || proto == 58 ? "icmp" : ww_arena_printf(mem, "%u", proto);
@@ -180,8 +161,8 @@ static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww
 	if (ww_query_asks(x->q) && !k->asked)
 		return false;
 	c[PROTO].s = proto_name(mem, p->proto[i]);
-	c[HERE].s = end_name(mem, p->family[i], p->saddr_hi[i], p->saddr_lo[i], p->sport[i]);
-	c[THERE].s = end_name(mem, p->family[i], p->daddr_hi[i], p->daddr_lo[i], p->dport[i]);
+	c[HERE].s = ww_name_end(mem, p->family[i], p->saddr_hi[i], p->saddr_lo[i], p->sport[i]);
+	c[THERE].s = ww_name_end(mem, p->family[i], p->daddr_hi[i], p->daddr_lo[i], p->dport[i]);
 	c[PACKETS].i = k->packets;
 	c[SENT].i = (int64_t)k->bytes[0];
 	c[RECEIVED].i = (int64_t)k->bytes[1];

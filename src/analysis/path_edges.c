@@ -184,9 +184,10 @@ static struct ww_segment *lay_thing(struct ww_walk *w, const struct wait *x, int
 	return s;
 }
 
-static void lay_lost(struct ww_walk *w, const struct wait *x, uint32_t host, enum ww_path_note note)
+/* fact: the packet or timer that nobody is known behind; WW_NONE. */
+static void lay_lost(struct ww_walk *w, const struct wait *x, uint32_t host, uint32_t fact, enum ww_path_note note)
 {
-	struct ww_segment *s = lay_thing(w, x, ww_walk_bound(w), host, WW_WK_UNKNOWN, WW_NONE, WW_CA_UNKNOWN);
+	struct ww_segment *s = lay_thing(w, x, ww_walk_bound(w), host, WW_WK_UNKNOWN, fact, WW_CA_UNKNOWN);
 
 	if (s)
 		s->note = (uint8_t)note;
@@ -260,7 +261,7 @@ static uint32_t sent_by_timer(struct ww_walk *w, const struct wait *x, uint32_t 
 	struct ww_segment *s;
 
 	if (timer >= f->timer.n) {
-		lay_lost(w, x, host, WW_PN_NO_ARMER);
+		lay_lost(w, x, host, WW_NONE, WW_PN_NO_ARMER);
 		return WW_NONE;
 	}
 	const struct ww_timer t = ww_timer_get(f, timer);
@@ -273,7 +274,7 @@ static uint32_t sent_by_timer(struct ww_walk *w, const struct wait *x, uint32_t 
 	if (t.armed_by < f->thread.n)
 		go_thread(w, x, host, t.armed_by, WW_VIA_ARMED, timer);
 	else
-		lay_lost(w, x, host, WW_PN_NO_ARMER);
+		lay_lost(w, x, host, timer, WW_PN_NO_ARMER);
 	return WW_NONE;
 }
 
@@ -290,7 +291,7 @@ static void by_packet(struct ww_walk *w, const struct wait *x, uint32_t host, ui
 			if (first) /* whose trace is not here: the wait itself is all that is known */
 				lay_wait(w, x->row, x->begin, WW_WK_PACKET, p, packet_cause(f, p));
 			else
-				lay_lost(w, x, host, WW_PN_NO_SENDER);
+				lay_lost(w, x, host, p, WW_PN_NO_SENDER);
 			return;
 		}
 		first = false;
@@ -310,7 +311,7 @@ static void by_packet(struct ww_walk *w, const struct wait *x, uint32_t host, ui
 		else if (f->packet.trigger_kind[p] == WW_WK_PACKET && trigger < f->packet.n)
 			data_waited = f->packet.payload[p] && !f->packet.payload[trigger];
 		else {
-			lay_lost(w, x, host, WW_PN_NO_SENDER);
+			lay_lost(w, x, host, p, WW_PN_NO_SENDER);
 			return;
 		}
 		if (trigger == WW_NONE)

@@ -38,17 +38,21 @@ static const char *who(struct ww_arena *mem, const struct ww_path *p, uint32_t h
 	return ww_arena_printf(mem, "%s on %s", name, p->set->who[host].label);
 }
 
-static const char *note_words(const struct ww_segment *s)
+static const char *note_words(struct ww_arena *mem, const struct ww_path *p, const struct ww_segment *s)
 {
+	const struct ww_facts *f = facts_of(p, s->host);
+
 	switch (s->note) {
 	case WW_PN_UNBORN:
 		return "before it was there";
 	case WW_PN_NO_ROW:
 		return "nothing recorded";
 	case WW_PN_NO_SENDER:
-		return "the trace does not show what sent the packet";
+		return ww_arena_printf(mem, "the trace does not show what sent %s",
+				       s->fact < f->packet.n ? ww_name_packet(mem, f, s->fact) : "the packet");
 	case WW_PN_NO_ARMER:
-		return "the trace does not show who armed the timer";
+		return ww_arena_printf(mem, "the trace does not show who armed the timer%s%s", s->fact < f->timer.n ? " " : "",
+				       s->fact < f->timer.n ? ww_facts_str(f, f->timer.name[s->fact]) : "");
 	default:
 		return "";
 	}
@@ -103,7 +107,7 @@ const char *ww_segment_detail(struct ww_arena *mem, const struct ww_path *p, con
 	if (s->thread == WW_NONE && s->thing == WW_WK_PACKET)
 		return exact ? ww_name_packet(mem, f, s->fact) : "network";
 	if (s->row == WW_NONE || s->thread == WW_NONE)
-		return note_words(s);
+		return note_words(mem, p, s);
 	if (s->state == WW_ST_BLOCKED)
 		return wait_words(mem, p, s, exact);
 	return ww_name_state(mem, f, s->row, exact);

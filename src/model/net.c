@@ -170,15 +170,26 @@ void ww_on_net_send(struct ww_model *m, const struct ww_event *ev)
 	remember(m, p.skb, flow_key(&p), row);
 }
 
+/* An skb's address is used again: what came is the packet that was sent only if the headers agree, or, where the trace has
+ * none of it (ARP, old producers), the length, but for what stands before the headers on the wire. */
+static bool is_same(const struct ww_packet_cols *c, uint32_t sent, const struct ww_packet *p)
+{
+	enum { LINK_HEADERS = 64 };
+
+	if (c->family[sent] != p->family || c->proto[sent] != p->proto)
+		return false;
+	if (!p->family)
+		return c->len[sent] >= p->len && c->len[sent] - p->len <= LINK_HEADERS;
+	return c->seq[sent] == p->seq && c->sport[sent] == p->sport;
+}
+
 void ww_on_net_recv(struct ww_model *m, const struct ww_event *ev)
 {
 	struct ww_packet p = packet_of(m, ev, false);
 	uint64_t *i = ww_u64map_find(&m->skb_sent, p.skb), key = flow_key(&p);
 	uint64_t match = i ? *i : WW_NONE;
 
-	/* An skb's address is used again: it is the same packet only if the headers agree. */
-	if (i && p.proto && m->f->packet.proto[match - m->given] &&
-	    (m->f->packet.seq[match - m->given] != p.seq || m->f->packet.sport[match - m->given] != p.sport))
+	if (i && !is_same(&m->f->packet, (uint32_t)(match - m->given), &p))
 		match = WW_NONE;
 	if (i)
 		ww_u64map_del(&m->skb_sent, p.skb);

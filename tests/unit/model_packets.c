@@ -1,7 +1,7 @@
 /* model_packets.c - packets that are given away while the trace is read are the same as when they are all kept.
  *
  * Judged by the model itself with everything kept: row for row, and whether the other end was on this host, which
- * may be known as late as thousands of packets after.
+ * may be known as late as thousands of packets after. And what an skb's address, which is used again, tells.
  */
 #include "../tap.h"
 #include "fake_trace.h"
@@ -35,7 +35,7 @@ static void put_packets(struct fake *k, uint32_t sends)
 			skb[nsent++] = id;
 		else if (nsent && rnd(2))
 			id = skb[nsent - 1 - rnd(WW_MIN(nsent, (uint32_t)BACK))];
-		snprintf(buf, sizeof(buf), "skbaddr=%u len=%u", id, rnd(1500));
+		snprintf(buf, sizeof(buf), "skbaddr=%u len=%u", id, 100 + id % 1300);
 		fake_event(k, 1000 + i, 0, sent ? "net_dev_queue" : "net_if_receive_skb", buf);
 	}
 }
@@ -87,11 +87,43 @@ static void test_given_away(uint32_t sends, uint32_t most)
 	ww_facts_release(&b);
 }
 
+/* The kernel uses an skb's memory again: what comes in at the address of one that was sent need not be that one. */
+static void test_same_address(void)
+{
+	static const struct { const char *sent, *received, *what; bool same; } cases[] = {
+		{"skbaddr=5 len=42", "skbaddr=5 len=28", "no headers: without what was before them on the wire", true},
+		{"skbaddr=5 len=28", "skbaddr=5 len=42", "longer than it was sent", false},
+		{"skbaddr=5 len=600", "skbaddr=5 len=28", "much shorter", false},
+		{"skbaddr=5 len=110 network_header.ipv6.nexthdr=0 network_header.ipv6.payload_len=56", "skbaddr=5 len=28",
+		 "IPv6 was sent, ARP comes", false},
+		{"skbaddr=5 len=84 network_header.ipv4.protocol=1 network_header.ipv4.tot_len=70",
+		 "skbaddr=5 len=70 network_header.ipv4.protocol=17 network_header.ipv4.tot_len=70", "ICMP was sent, UDP comes", false},
+		{"skbaddr=5 len=84 network_header.ipv4.protocol=1 network_header.ipv4.tot_len=70",
+		 "skbaddr=5 len=70 network_header.ipv4.protocol=1 network_header.ipv4.tot_len=70", "ICMP", true},
+	};
+
+	for (size_t i = 0; i < WW_ARRAY_SIZE(cases); i++) {
+		static const struct ww_model_opts opts = {.packets_only = true};
+		struct fake *k = fake_new("lttng");
+		struct ww_facts f;
+
+		fake_event(k, 10, 0, "net_dev_queue", cases[i].sent);
+		fake_event(k, 20, 0, "net_if_receive_skb", cases[i].received);
+		ww_facts_init(&f);
+		ww_model_run(fake_open(k), &opts, &f, NULL);
+		ok(f.packet.n == 2 && f.packet.match[1] == (cases[i].same ? 0 : WW_NONE) &&
+		   f.packet.match[0] == (cases[i].same ? 1 : WW_NONE), "%s: %s", cases[i].what, cases[i].same ? "the same" : "another");
+		ww_facts_release(&f);
+		fake_free(k);
+	}
+}
+
 int main(void)
 {
 	test_given_away(50, 40000);
 	test_given_away(100, 40000);
 	test_given_away(0, 40000);
 	test_given_away(30, 60000); /* the last sends reach far back */
+	test_same_address();
 	return done_testing();
 }
