@@ -174,15 +174,13 @@ int ww_set_make(struct ww_arena *mem, const struct ww_facts *const *facts, uint3
 		struct ww_set *ret, struct ww_err *err)
 {
 	struct ww_set set;
-	int rc = 0;
 
 	if (n == 1)
 		return make_one(mem, facts, ret);
 	struct ww_sync *s = ww_sync_new();
-	for (uint32_t h = 0; h < n && !rc; h++)
-		rc = ww_sync_add(s, facts[h], err);
-	if (!rc)
-		rc = ww_sync_solve(s, mem, opts, &set, err);
+	for (uint32_t h = 0; h < n; h++)
+		ww_sync_add(s, facts[h]);
+	int rc = ww_sync_solve(s, mem, opts, &set, err);
 	if (!rc) {
 		set.hosts = facts;
 		set.match = WW_ARENA_ARRAY(mem, struct ww_packet_ref *, n);

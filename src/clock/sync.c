@@ -36,6 +36,11 @@ void ww_sync_free(struct ww_sync *s)
 	for (size_t i = 0; i < s->clk.n; i++)
 		release_clk(&s->clk.v[i]);
 	ww_vec_free(&s->clk);
+	for (size_t i = 0; i < s->parts.n; i++)
+		ww_sync_part_free(s->parts.v[i]);
+	ww_vec_free(&s->parts);
+	free(s->inner);
+	free(s->outer);
 	ww_matcher_free(s->m);
 	free(s);
 }
@@ -75,34 +80,74 @@ void ww_sync_part_free(struct ww_sync_part *p)
 	free(p);
 }
 
-int ww_sync_join(struct ww_sync *s, struct ww_sync_part *p, struct ww_err *err)
+void ww_sync_join(struct ww_sync *s, struct ww_sync_part *p)
 {
-	int rc = ww_matcher_join(s->m, p->packets, p->clk.path, err);
-
-	if (!rc) {
-		*ww_vec_push(&s->clk) = p->clk;
-		p->clk = (struct sync_clk){0};
-	}
-	ww_sync_part_free(p);
-	return rc;
+	*ww_vec_push(&s->parts) = p;
 }
 
-int ww_sync_add(struct ww_sync *s, const struct ww_facts *f, struct ww_err *err)
+void ww_sync_add(struct ww_sync *s, const struct ww_facts *f)
 {
 	struct ww_sync_part *p = ww_sync_part_new();
 
 	ww_sync_part_end(p, f);
-	return ww_sync_join(s, p, err);
+	ww_sync_join(s, p);
+}
+
+/* ---- the order of the hosts ---- */
+
+struct place {
+	const struct sync_clk *clk;
+	uint32_t outer;
+};
+
+static int in_order(const void *a, const void *b)
+{
+	const struct place *p = a, *q = b;
+	const struct sync_clk *x = p->clk, *y = q->clk;
+	int r = strcmp(x->name, y->name);
+
+	r = r ? r : strcmp(x->uuid, y->uuid);
+	r = r ? r : (x->t0_ns > y->t0_ns) - (x->t0_ns < y->t0_ns);
+	r = r ? r : (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+	return r ? r : (p->outer > q->outer) - (p->outer < q->outer);
+}
+
+/* From the parts to clocks and the matcher. */
+static int take_parts(struct ww_sync *s, struct ww_err *err)
+{
+	const uint32_t n = (uint32_t)s->parts.n;
+	struct place *at = ww_xcalloc((size_t)n + 1, sizeof(*at));
+	int rc = 0;
+
+	s->inner = ww_xcalloc((size_t)n + 1, sizeof(*s->inner));
+	s->outer = ww_xcalloc((size_t)n + 1, sizeof(*s->outer));
+	for (uint32_t i = 0; i < n; i++)
+		at[i] = (struct place){&s->parts.v[i]->clk, i};
+	qsort(at, n, sizeof(*at), in_order);
+	for (uint32_t i = 0; i < n && !rc; i++) {
+		struct ww_sync_part *p = s->parts.v[at[i].outer];
+
+		s->outer[i] = at[i].outer;
+		s->inner[at[i].outer] = i;
+		rc = ww_matcher_join(s->m, p->packets, p->clk.path, err);
+		if (!rc) {
+			*ww_vec_push(&s->clk) = p->clk;
+			p->clk = (struct sync_clk){0};
+		}
+		ww_sync_part_free(p);
+		s->parts.v[at[i].outer] = NULL;
+	}
+	free(at);
+	return rc;
 }
 
 struct ww_packet_ref ww_sync_match(const struct ww_sync *s, uint32_t host, uint32_t packet)
 {
-	uint32_t p = s->m->host.v[host].partner[packet];
+	struct ww_packet_ref r = ww_sync_other_end(s, s->inner[host], packet);
 
-	if (p == WW_NONE)
-		return (struct ww_packet_ref){WW_NONE, WW_NONE};
-	uint32_t other = ww_matcher_host_of(s->m, p);
-	return (struct ww_packet_ref){other, p - s->m->host.v[other].base};
+	if (r.host != WW_NONE)
+		r.host = s->outer[r.host];
+	return r;
 }
 
 /* ---- the answer ---- */
@@ -191,7 +236,7 @@ static void count_arrivals(void *ctx, uint32_t h)
 	for (uint32_t i = 0; i < mh->n && s->clk.v[h].reached; i++) {
 		if (ww_match_is_sent(mh, i))
 			continue;
-		struct ww_packet_ref r = ww_sync_match(s, h, i);
+		struct ww_packet_ref r = ww_sync_other_end(s, h, i);
 		if (r.host == WW_NONE || !s->clk.v[r.host].reached)
 			continue;
 		int64_t early = corrected(c->set, r.host, s->m->host.v[r.host].ts_ns[r.packet]) -
@@ -218,26 +263,49 @@ static void count_violations(struct ww_sync *s, struct ww_set *set)
 	free(c.v);
 }
 
-static void put_pairs(struct ww_sync *s, struct ww_set *set, struct ww_arena *mem)
+/* By the numbers that the hosts came with. */
+static void put_pair(const struct ww_sync *s, struct ww_set *set, uint32_t outer_a, uint32_t outer_b)
 {
-	const uint32_t n = (uint32_t)s->clk.n;
+	const uint32_t a = s->inner[outer_a], b = s->inner[outer_b];
+	const struct sync_pair *p = ww_sync_pair(s, a, b);
+	const struct ww_match_count *ab = &s->m->count[a * WW_MATCH_MAX_HOSTS + b], *ba = &s->m->count[b * WW_MATCH_MAX_HOSTS + a];
 
+	if (p->accuracy == WW_AC_NONE && !ab->unmatched && !ba->unmatched)
+		return;
+	const struct ww_fit there = ww_sync_fit(s, a, b), back = ww_sync_fit(s, b, a);
+	set->pairs[set->npairs++] = (struct ww_pair){
+		.a = outer_a, .b = outer_b, .matched = ab->matched + ba->matched, .unmatched = ab->unmatched + ba->unmatched,
+		.violations_after = p->violations, .violation_max_ns = p->violation_max_ns, .accuracy = p->accuracy,
+		.bound_ns = a < b || p->bound_ns < 0 ? p->bound_ns :
+			    ww_sync_bound(s, a, b, a, 0, s->clk.v[a].end_ns - s->clk.v[a].t0_ns, &there),
+		.offset_ns = p->fit.known ? back.offset_ns + s->clk.v[a].t0_ns - s->clk.v[b].t0_ns : 0,
+		.drift_e15 = back.drift_e15};
+}
+
+/* From the order here to the one in which the hosts came. */
+static void put_hosts(const struct ww_sync *s, struct ww_arena *mem, struct ww_set *set)
+{
+	const uint32_t n = set->nhosts;
+	struct ww_set_host *who = WW_ARENA_ARRAY(mem, struct ww_set_host, n);
+	struct ww_correction *corrections = WW_ARENA_ARRAY(mem, struct ww_correction, n);
+
+	set->reference = s->outer[set->reference];
 	set->pairs = WW_ARENA_ARRAY(mem, struct ww_pair, (size_t)n * n);
-	for (uint32_t a = 0; a < n; a++)
-		for (uint32_t b = a + 1; b < n; b++) {
-			const struct sync_pair *p = ww_sync_pair(s, a, b);
-			const struct ww_match_count *ab = &s->m->count[a * WW_MATCH_MAX_HOSTS + b],
-						    *ba = &s->m->count[b * WW_MATCH_MAX_HOSTS + a];
-			const struct ww_fit f = ww_fit_inverse(&p->fit);
-			if (p->accuracy == WW_AC_NONE && !ab->unmatched && !ba->unmatched)
-				continue;
-			set->pairs[set->npairs++] = (struct ww_pair){
-				.a = a, .b = b, .matched = ab->matched + ba->matched,
-				.unmatched = ab->unmatched + ba->unmatched, .violations_after = p->violations,
-				.violation_max_ns = p->violation_max_ns, .accuracy = p->accuracy, .bound_ns = p->bound_ns,
-				.offset_ns = p->fit.known ? f.offset_ns + s->clk.v[a].t0_ns - s->clk.v[b].t0_ns : 0,
-				.drift_e15 = f.drift_e15};
-		}
+	set->unreached = WW_ARENA_ARRAY(mem, uint32_t, n);
+	for (uint32_t h = 0; h < n; h++) {
+		const uint32_t i = s->inner[h];
+
+		who[h] = set->who[i];
+		corrections[h] = set->corrections[i];
+		if (corrections[h].via != WW_NONE)
+			corrections[h].via = s->outer[corrections[h].via];
+		if (!s->clk.v[i].reached)
+			set->unreached[set->nunreached++] = h;
+		for (uint32_t b = h + 1; b < n; b++)
+			put_pair(s, set, h, b);
+	}
+	set->who = who;
+	set->corrections = corrections;
 }
 
 /* One recording given twice, copied or not, is no second host: its packets would match their own copies. */
@@ -254,49 +322,52 @@ static int refuse_same(const struct ww_sync *s, struct ww_err *err)
 {
 	for (uint32_t a = 0; a < s->clk.n; a++)
 		for (uint32_t b = a + 1; b < s->clk.n; b++)
-			if (is_same(s, a, b)) {
-				ww_err_set(err, WW_EUSAGE, s->clk.v[b].path, WW_ERR_NO_OFFSET,
-					   "this is the same recording as %s: the same clock and first event", s->clk.v[a].path);
+			if (is_same(s, s->inner[a], s->inner[b])) {
+				ww_err_set(err, WW_EUSAGE, s->clk.v[s->inner[b]].path, WW_ERR_NO_OFFSET,
+					   "this is the same recording as %s: the same clock and first event",
+					   s->clk.v[s->inner[a]].path);
 				return ww_err_hint(err, "give the traces of different hosts, each once");
 			}
 	return 0;
 }
 
-int ww_sync_solve(struct ww_sync *s, struct ww_arena *mem, const struct ww_set_opts *opts, struct ww_set *ret,
+int ww_sync_solve(struct ww_sync *s, struct ww_arena *mem, const struct ww_set_opts *given, struct ww_set *ret,
 		  struct ww_err *err)
 {
-	const uint32_t n = (uint32_t)s->clk.n;
-	struct ww_set set = {.nhosts = n};
+	struct ww_set_opts opts = given ? *given : (struct ww_set_opts){0};
 	uint64_t known = 0;
 
 	WW_ASSERT(!s->pairs);
-	int rc = refuse_same(s, err);
+	int rc = take_parts(s, err);
+	if (!rc)
+		rc = refuse_same(s, err);
 	if (rc)
 		return rc;
+	const uint32_t n = (uint32_t)s->clk.n;
+	struct ww_set set = {.nhosts = n};
+	if (opts.host_is_reference)
+		opts.host = s->inner[opts.host];
 	s->pairs = ww_xcalloc((size_t)n * n, sizeof(*s->pairs));
 	ww_matcher_run(s->m);
 	ww_sync_fit_pairs(s);
 	set.who = describe_hosts(s, mem);
 	set.corrections = WW_ARENA_ARRAY(mem, struct ww_correction, n);
-	if (opts && opts->stored && !opts->reference && ww_stored_load(set.who, n, set.corrections)) {
-		set.reference = use_stored(s, set.corrections, opts);
+	if (opts.stored && !opts.reference && ww_stored_load(set.who, n, set.corrections)) {
+		set.reference = use_stored(s, set.corrections, &opts);
 	} else {
-		rc = ww_sync_root(s, set.who, opts, &set.reference, err);
+		rc = ww_sync_root(s, set.who, &opts, &set.reference, err);
 		if (rc)
 			return rc;
 		ww_sync_grow(s, set.reference);
 		ww_sync_agree(s, set.reference);
 	}
-	set.unreached = WW_ARENA_ARRAY(mem, uint32_t, n);
 	for (uint32_t h = 0; h < n; h++) {
 		set.corrections[h] = correction_of(s, mem, h, set.reference);
 		known |= (uint64_t)s->clk.v[h].reached << h;
-		if (!s->clk.v[h].reached)
-			set.unreached[set.nunreached++] = h;
 	}
 	ww_matcher_refine(s->m, corrected, &set, known);
 	count_violations(s, &set);
-	put_pairs(s, &set, mem);
+	put_hosts(s, mem, &set);
 	*ret = set;
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* sync.h - the clocks of many hosts, from their packets, one host after the other.
  *
  *   struct ww_sync *s = ww_sync_new();
- *   for each host: ww_sync_add(s, facts, &err);          facts may be released then; or, several hosts at once,
+ *   for each host: ww_sync_add(s, facts);                facts may be released then; or, several hosts at once,
  *                  part = ww_sync_part_new(), ww_sync_part_end(part, facts) by any thread, then in order
- *                  ww_sync_join(s, part, &err); packets that are taken away from the facts before the end are
+ *                  ww_sync_join(s, part); packets that are taken away from the facts before the end are
  *                  given by ww_sync_part_take(part, facts, n)
  *   ww_sync_solve(s, &mem, &opts, &set, &err);           set.corrections, set.pairs; set.hosts is NULL
  *   ... ww_sync_match(s, host, packet) ...
@@ -25,18 +25,18 @@ struct ww_sync;
 
 struct ww_sync *ww_sync_new(void);
 void ww_sync_free(struct ww_sync *s);
-/* error -WW_ELIMIT too many hosts or packets */
-int ww_sync_add(struct ww_sync *s, const struct ww_facts *f, struct ww_err *err);
+void ww_sync_add(struct ww_sync *s, const struct ww_facts *f);
 struct ww_sync_part;
 struct ww_sync_part *ww_sync_part_new(void);
 /* The first n of the packets. */
 void ww_sync_part_take(struct ww_sync_part *p, const struct ww_facts *f, uint32_t n);
 /* All packets that are there, and the host; no more come. */
 void ww_sync_part_end(struct ww_sync_part *p, const struct ww_facts *f);
-/* Frees the part. error as ww_sync_add */
-int ww_sync_join(struct ww_sync *s, struct ww_sync_part *p, struct ww_err *err);
+/* Takes the part over. */
+void ww_sync_join(struct ww_sync *s, struct ww_sync_part *p);
 void ww_sync_part_free(struct ww_sync_part *p);
-/* error -WW_EUSAGE no host is called opts->reference; two traces are the same recording. `ret` is in mem. */
+/* The hosts' numbers are the order in which they came, on which nothing else depends but which of equally good references is taken.
+ * error -WW_ELIMIT too many hosts or packets; -WW_EUSAGE no host is called opts->reference; two traces are the same recording. `ret` is in mem. */
 int ww_sync_solve(struct ww_sync *s, struct ww_arena *mem, const struct ww_set_opts *opts, struct ww_set *ret,
 		  struct ww_err *err);
 /* The other end of a packet on another host. */

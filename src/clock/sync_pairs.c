@@ -9,7 +9,7 @@ static void feed_hulls(void *ctx, uint32_t a)
 	const struct ww_match_host *h = &s->m->host.v[a];
 
 	for (uint32_t i = 0; i < h->n; i++) {
-		struct ww_packet_ref r = ww_sync_match(s, a, i);
+		struct ww_packet_ref r = ww_sync_other_end(s, a, i);
 		if (r.host == WW_NONE || r.host <= a)
 			continue;
 		ww_hull_add(&ww_sync_pair(s, a, r.host)->hull, ww_match_is_sent(h, i) ? WW_SENT : WW_RECEIVED,
@@ -25,7 +25,7 @@ static void bend_pair(struct ww_sync *s, uint32_t a, uint32_t b, struct sync_pai
 	WW_VEC(struct ww_message) m = {0};
 
 	for (uint32_t i = 0; i < h->n; i++) {
-		struct ww_packet_ref r = ww_sync_match(s, a, i);
+		struct ww_packet_ref r = ww_sync_other_end(s, a, i);
 		if (r.host == b)
 			*ww_vec_push(&m) = (struct ww_message){h->ts_ns[i] - s->clk.v[a].t0_ns,
 							       s->m->host.v[b].ts_ns[r.packet] - s->clk.v[b].t0_ns,

@@ -38,8 +38,12 @@ struct sync_pair {
 	int64_t violation_max_ns;
 };
 
+/* Within the synchronisation hosts have an order of their own, so that the answer does not depend on the one in which they
+ * came; only what goes in and out is in that. */
 struct ww_sync {
 	struct ww_matcher *m;
+	WW_VEC(struct ww_sync_part *) parts; /* as they came, until they are put into order */
+	uint32_t *inner, *outer;    /* of the nth that came its number here, and back */
 	WW_VEC(struct sync_clk) clk;
 	struct sync_pair *pairs;    /* [a * n + b], a < b */
 };
@@ -48,6 +52,17 @@ struct ww_sync {
 static inline struct sync_pair *ww_sync_pair(const struct ww_sync *s, uint32_t a, uint32_t b)
 {
 	return &s->pairs[a < b ? a * s->clk.n + b : b * s->clk.n + a];
+}
+
+/* The other end of a packet on another host, by their numbers here. */
+static inline struct ww_packet_ref ww_sync_other_end(const struct ww_sync *s, uint32_t host, uint32_t packet)
+{
+	uint32_t p = s->m->host.v[host].partner[packet];
+
+	if (p == WW_NONE)
+		return (struct ww_packet_ref){WW_NONE, WW_NONE};
+	uint32_t other = ww_matcher_host_of(s->m, p);
+	return (struct ww_packet_ref){other, p - s->m->host.v[other].base};
 }
 
 /* ---- sync_pairs.c ---- */

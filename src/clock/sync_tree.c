@@ -134,12 +134,12 @@ int ww_sync_root(struct ww_sync *s, const struct ww_set_host *who, const struct 
 		return 0;
 	if (name)
 		return ww_set_find(who, (uint32_t)s->clk.n, name, ret, err);
-	for (uint32_t h = 0; h < s->clk.n; h++) {
-		ww_sync_grow(s, h);
+	for (uint32_t i = 0; i < s->clk.n; i++) { /* of equal ones the one that came first */
+		ww_sync_grow(s, s->inner[i]);
 		struct score sc = score_of(s);
 		if (*ret == WW_NONE || lower(&sc, &best)) {
 			best = sc;
-			*ret = h;
+			*ret = s->inner[i];
 		}
 	}
 	return 0;

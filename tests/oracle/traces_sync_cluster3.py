@@ -7,7 +7,7 @@
   the machine that ran them: offsets that it measured, good to some ms (clocks.txt).
 
 WW_TRACES in the environment; exit 77 without the trace. TAP."""
-import glob, json, os, re, subprocess, sys
+import glob, itertools, json, os, re, subprocess, sys
 import jsonschema
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
@@ -119,6 +119,16 @@ def main():
     by_babeltrace2(answer)
     by_application(answer)
     by_machine(answer)
+    hosts, pairs = set(), {}
+    for order in itertools.permutations(traces):
+        p = subprocess.run([W, 'sync', '--json', '--no-store'] + list(order), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60)
+        a = json.loads(p.stdout)
+        ok([h['trace'] for h in a['hosts']] == list(order), 'hosts stand in the order in which they were given')
+        hosts.add(json.dumps(sorted(a['hosts'], key=lambda h: h['host'])))
+        for q in a['pairs']:
+            pairs.setdefault((q.pop('a'), q.pop('b')), set()).add(json.dumps(q))
+    ok(len(hosts) == 1, 'the clocks are the same in whatever order the traces are given', sorted(hosts))
+    ok(len(pairs) == 4 and all(len(q) == 1 for q in pairs.values()), 'and what is said of each pair', [str(pairs)])
     return tap.end()
 
 
