@@ -29,7 +29,7 @@ for args in "report --top 5" path tree check info "events --json"; do
 	run "$dir/b/whywait" $args -q demo.ctf
 	say $? "whywait $args"
 done
-"$dir/b/bench/bench-sync-traces" hosts 4 30000 || exit 1
+"$dir/b/bench/bench-sync-traces" hosts 4 80000 || exit 1
 for args in "sync --sync-stats" "sync --no-store --json"; do
 	run "$dir/b/whywait" $args -q hosts/h0 hosts/h1 hosts/h2 hosts/h3
 	say $? "whywait $args, of four hosts"

@@ -7,7 +7,7 @@
 #include "fake_trace.h"
 #include "model/model.h"
 
-enum { PACKETS = 90000, BACK = 8000 };
+enum { PACKETS = 60000, BACK = 8000 };
 
 static uint64_t seed;
 
