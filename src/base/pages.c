@@ -1,11 +1,34 @@
-/* pages.c - arrays on the heap, then in unlinked files, each file mapped as a whole and grown with it. */
+/* pages.c - arrays on the heap, then in unlinked files, each array mapped as a whole and grown with the file.
+ *
+ * A file is shared by up to 16 arrays, for making one is not cheap: array k of it has the bytes from k * 64 GB on, of
+ * which only those that it uses have blocks. An array maps room behind its end, so that it seldom has to move.
+ *
+ *   file: [array 0: 6 MB | hole ... ] [array 1: 2 MB | hole ... ] ...      offsets 0, 64 GB, ...
+ */
 #include "base/pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define HUGE_BYTES ((size_t)2 << 20)
+#define RESERVE_TIMES 8 /* addresses are cheap, moving is not */
+#define FILE_ARRAYS 16u
+#define ARRAY_BYTES (UINT64_C(64) << 30) /* 2^32 rows of the widest column, and as much again */
+
+struct ww_pages_file {
+	int fd;
+	uint32_t given, used; /* arrays that were given a place; that have it still */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what is below, and of every file's numbers and size */
+static struct ww_pages_file *now;			  /* whose places are given; NULL none */
+
+/* ---- files ---- */
 
 static int file_in(const char *dir)
 {
@@ -32,8 +55,55 @@ static int temporary_file(void)
 	return fd;
 }
 
+/* A place in a file: NULL where none can be had. */
+static struct ww_pages_file *place_take(uint64_t *ret_offset)
+{
+	pthread_mutex_lock(&lock);
+	if (!now || now->given == FILE_ARRAYS) {
+		int fd = temporary_file();
+
+		now = fd < 0 ? NULL : ww_xcalloc(1, sizeof(*now));
+		if (now)
+			now->fd = fd;
+	}
+	struct ww_pages_file *f = now;
+	if (f) {
+		*ret_offset = f->given++ * ARRAY_BYTES;
+		f->used++;
+	}
+	pthread_mutex_unlock(&lock);
+	return f;
+}
+
+/* Gives its blocks back: with the file, when it was the last one there. */
+static void place_leave(struct ww_pages_file *f, uint64_t offset, size_t bytes)
+{
+	pthread_mutex_lock(&lock);
+	const bool last = !--f->used;
+	if (last && now == f)
+		now = NULL;
+	pthread_mutex_unlock(&lock);
+	if (last) {
+		close(f->fd);
+		free(f);
+	} else {
+		(void)fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes);
+	}
+}
+
+/* A file that cannot reserve blocks is at least as long as it has to be. */
+static bool lengthen(int fd, uint64_t end)
+{
+	struct stat st;
+
+	pthread_mutex_lock(&lock);
+	bool ok = fstat(fd, &st) == 0 && ((uint64_t)st.st_size >= end || ftruncate(fd, (off_t)end) == 0);
+	pthread_mutex_unlock(&lock);
+	return ok;
+}
+
 /* The limit on file sizes comes as a signal that ends the process: it is looked at first. */
-static bool file_grow(int fd, size_t from, size_t to)
+static bool file_grow(int fd, uint64_t from, uint64_t to)
 {
 	struct rlimit lim;
 
@@ -41,54 +111,92 @@ static bool file_grow(int fd, size_t from, size_t to)
 		return false;
 	if (fallocate(fd, 0, (off_t)from, (off_t)(to - from)) == 0)
 		return true;
-	return errno == EOPNOTSUPP && ftruncate(fd, (off_t)to) == 0;
+	return errno == EOPNOTSUPP && lengthen(fd, to);
 }
 
-static void unmap(struct ww_pages *g)
+/* ---- arrays ---- */
+
+/* A place for `bytes` with room behind it: what is mapped past the file's end is never touched. The room differs from
+ * a power of two, for columns that lie a power of two apart displace one another in the caches of some machines. */
+static void *map_file(int fd, uint64_t offset, size_t bytes, size_t *ret_reserved)
 {
-	if (g->mapped)
-		munmap(g->p, g->bytes);
-	else
+	const size_t room[] = {bytes * RESERVE_TIMES + 17 * HUGE_BYTES, bytes};
+	void *p = MAP_FAILED;
+
+	for (size_t i = 0; i < WW_ARRAY_SIZE(room) && p == MAP_FAILED; i++) {
+		*ret_reserved = room[i];
+		p = mmap(NULL, room[i], PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+	}
+	return p;
+}
+
+static void release(struct ww_pages *g)
+{
+	if (!g->file) {
 		free(g->p);
-	if (g->fd_plus1)
-		close(g->fd_plus1 - 1);
+		return;
+	}
+	munmap(g->p, g->reserved);
+	place_leave(g->file, g->offset, g->bytes);
+}
+
+/* Nothing is to be read, and what was read ahead would be other arrays' holes. One fault for 2 MB, where the file system
+ * has folios as large: not before there are 2 MB to use. */
+static void advise(const struct ww_pages *g)
+{
+	(void)madvise(g->p, g->reserved, MADV_RANDOM);
+	if (g->bytes >= HUGE_BYTES)
+		(void)madvise(g->p, g->reserved, MADV_HUGEPAGE);
 }
 
 /* From the heap, or a file that has become too long, to a new place of the same contents. */
-static void move_to(struct ww_pages *g, size_t bytes, void *p, int fd)
+static void move_to(struct ww_pages *g, const struct ww_pages *to)
 {
 	if (g->bytes)
-		memcpy(p, g->p, g->bytes);
-	unmap(g);
-	*g = (struct ww_pages){.p = p, .bytes = bytes, .fd_plus1 = fd + 1, .mapped = fd >= 0};
+		memcpy(to->p, g->p, g->bytes);
+	release(g);
+	*g = *to;
 }
 
 static bool move_to_file(struct ww_pages *g, size_t bytes)
 {
-	int fd = temporary_file();
+	struct ww_pages to = {.bytes = bytes};
 
-	if (fd < 0)
+	to.file = place_take(&to.offset);
+	if (!to.file)
 		return false;
-	void *p = file_grow(fd, 0, bytes) ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
-	if (p == MAP_FAILED) {
-		close(fd);
+	to.p = file_grow(to.file->fd, to.offset, to.offset + bytes) ?
+		       map_file(to.file->fd, to.offset, bytes, &to.reserved) : MAP_FAILED;
+	if (to.p == MAP_FAILED) {
+		place_leave(to.file, to.offset, bytes);
 		return false;
 	}
-	/* Fewer faults, where the file system has large folios. */
-	(void)madvise(p, bytes, MADV_HUGEPAGE);
-	move_to(g, bytes, p, fd);
+	advise(&to);
+	move_to(g, &to);
 	return true;
 }
 
 static bool map_grow(struct ww_pages *g, size_t bytes)
 {
-	if (!file_grow(g->fd_plus1 - 1, g->bytes, bytes))
+	const bool was_huge = g->bytes >= HUGE_BYTES;
+	size_t reserved;
+
+	if (!file_grow(g->file->fd, g->offset + g->bytes, g->offset + bytes))
 		return false;
-	void *p = mremap(g->p, g->bytes, bytes, MREMAP_MAYMOVE);
-	if (p == MAP_FAILED)
-		return false;
-	g->p = p;
+	if (bytes > g->reserved) {
+		void *p = map_file(g->file->fd, g->offset, bytes, &reserved);
+
+		if (p == MAP_FAILED)
+			return false;
+		munmap(g->p, g->reserved); /* what was there is in the file */
+		g->p = p;
+		g->reserved = reserved;
+	} else if (was_huge) {
+		g->bytes = bytes;
+		return true;
+	}
 	g->bytes = bytes;
+	advise(g);
 	return true;
 }
 
@@ -102,14 +210,16 @@ void *ww_pages_resize(struct ww_pages *g, size_t bytes)
 		g->bytes = bytes;
 		return g->p;
 	}
-	bytes = (bytes + 65535) & ~(size_t)65535; /* whole pages, of any machine */
-	if (!(g->mapped ? map_grow(g, bytes) : move_to_file(g, bytes)))
-		move_to(g, bytes, ww_xcalloc(1, bytes), -1);
+	const size_t unit = bytes < HUGE_BYTES ? 65536 : HUGE_BYTES; /* whole pages, of any machine */
+	bytes = (bytes + unit - 1) & ~(unit - 1);
+	WW_ASSERT(bytes <= ARRAY_BYTES);
+	if (!(g->file ? map_grow(g, bytes) : move_to_file(g, bytes)))
+		move_to(g, &(struct ww_pages){.p = ww_xcalloc(1, bytes), .bytes = bytes});
 	return g->p;
 }
 
 void ww_pages_release(struct ww_pages *g)
 {
-	unmap(g);
+	release(g);
 	*g = (struct ww_pages){0};
 }

@@ -51,9 +51,9 @@ static void on_heap_and_in_a_file(void)
 	struct ww_pages g = {0};
 
 	ok(grow(&g), "contents while it grows");
-	ok(g.mapped && g.fd_plus1, "it is in a file at last");
+	ok(g.file, "it is in a file at last");
 	ww_pages_release(&g);
-	ok(!g.p && !g.bytes && !g.fd_plus1, "released");
+	ok(!g.p && !g.bytes && !g.file, "released");
 	ww_pages_release(&g);
 }
 
@@ -65,7 +65,7 @@ static void without_a_file(void)
 	getrlimit(RLIMIT_FSIZE, &old);
 	lim = old;
 	lim.rlim_cur = 6u << 20; /* the signal of going past it would end the test */
-	ok(setrlimit(RLIMIT_FSIZE, &lim) == 0 && grow(&g) && !g.mapped, "a file that may not grow: back to the heap");
+	ok(setrlimit(RLIMIT_FSIZE, &lim) == 0 && grow(&g) && !g.file, "a file that may not grow: back to the heap");
 	setrlimit(RLIMIT_FSIZE, &old);
 	ww_pages_release(&g);
 
@@ -73,7 +73,7 @@ static void without_a_file(void)
 	getrlimit(RLIMIT_NOFILE, &files);
 	lim = files;
 	lim.rlim_cur = 0;
-	ok(setrlimit(RLIMIT_NOFILE, &lim) == 0 && grow(&g) && !g.mapped, "no file can be opened: it stays on the heap");
+	ok(setrlimit(RLIMIT_NOFILE, &lim) == 0 && grow(&g) && !g.file, "no file can be opened: it stays on the heap");
 	setrlimit(RLIMIT_NOFILE, &files);
 	ww_pages_release(&g);
 }
