@@ -140,13 +140,12 @@ static void release(struct ww_pages *g)
 	place_leave(g->file, g->offset, g->bytes);
 }
 
-/* Nothing is to be read, and what was read ahead would be other arrays' holes. One fault for 2 MB, where the file system
- * has folios as large: not before there are 2 MB to use. */
+/* One fault for 2 MB, where the file system has folios as large. Nothing is to be read, and what was read ahead would be
+ * other arrays' holes. */
 static void advise(const struct ww_pages *g)
 {
 	(void)madvise(g->p, g->reserved, MADV_RANDOM);
-	if (g->bytes >= HUGE_BYTES)
-		(void)madvise(g->p, g->reserved, MADV_HUGEPAGE);
+	(void)madvise(g->p, g->reserved, MADV_HUGEPAGE);
 }
 
 /* From the heap, or a file that has become too long, to a new place of the same contents. */
@@ -178,25 +177,19 @@ static bool move_to_file(struct ww_pages *g, size_t bytes)
 
 static bool map_grow(struct ww_pages *g, size_t bytes)
 {
-	const bool was_huge = g->bytes >= HUGE_BYTES;
-	size_t reserved;
+	struct ww_pages to = *g;
 
 	if (!file_grow(g->file->fd, g->offset + g->bytes, g->offset + bytes))
 		return false;
+	to.bytes = bytes;
 	if (bytes > g->reserved) {
-		void *p = map_file(g->file->fd, g->offset, bytes, &reserved);
-
-		if (p == MAP_FAILED)
+		to.p = map_file(g->file->fd, g->offset, bytes, &to.reserved);
+		if (to.p == MAP_FAILED)
 			return false;
+		advise(&to);
 		munmap(g->p, g->reserved); /* what was there is in the file */
-		g->p = p;
-		g->reserved = reserved;
-	} else if (was_huge) {
-		g->bytes = bytes;
-		return true;
 	}
-	g->bytes = bytes;
-	advise(g);
+	*g = to;
 	return true;
 }
 
@@ -210,8 +203,7 @@ void *ww_pages_resize(struct ww_pages *g, size_t bytes)
 		g->bytes = bytes;
 		return g->p;
 	}
-	const size_t unit = bytes < HUGE_BYTES ? 65536 : HUGE_BYTES; /* whole pages, of any machine */
-	bytes = (bytes + unit - 1) & ~(unit - 1);
+	bytes = (bytes + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1); /* whole pages, of any machine */
 	WW_ASSERT(bytes <= ARRAY_BYTES);
 	if (!(g->file ? map_grow(g, bytes) : move_to_file(g, bytes)))
 		move_to(g, &(struct ww_pages){.p = ww_xcalloc(1, bytes), .bytes = bytes});

@@ -10,7 +10,7 @@
 
 #include "base/base.h"
 
-#define WW_PAGES_HEAP_BYTES (1u << 18) /* an array up to this long is on the heap */
+#define WW_PAGES_HEAP_BYTES (1u << 19) /* an array up to this long is on the heap */
 
 struct ww_pages_file;
 

@@ -24,7 +24,7 @@ struct ww_touch {
 	pthread_cond_t change;
 	struct range ring[RANGES];
 	uint32_t head, tail;
-	bool stop;
+	bool stop, held; /* held: somebody waits for `pages`, or has it */
 	pthread_mutex_t pages; /* held while pages are touched, or moved */
 };
 
@@ -50,7 +50,7 @@ static void *work(void *arg)
 
 	while (go) {
 		pthread_mutex_lock(&t->lock);
-		while (!t->stop && t->head == t->tail)
+		while (!t->stop && (t->held || t->head == t->tail))
 			pthread_cond_wait(&t->change, &t->lock);
 		go = !t->stop;
 		pthread_mutex_unlock(&t->lock);
@@ -103,6 +103,9 @@ void ww_touch_hold(struct ww_touch *t)
 {
 	if (!t)
 		return;
+	pthread_mutex_lock(&t->lock);
+	t->held = true;
+	pthread_mutex_unlock(&t->lock);
 	pthread_mutex_lock(&t->pages);
 }
 
@@ -123,8 +126,13 @@ void ww_touch_moved(struct ww_touch *t, const void *from, size_t bytes, void *to
 
 void ww_touch_release(struct ww_touch *t)
 {
-	if (t)
-		pthread_mutex_unlock(&t->pages);
+	if (!t)
+		return;
+	pthread_mutex_unlock(&t->pages);
+	pthread_mutex_lock(&t->lock);
+	t->held = false;
+	pthread_cond_signal(&t->change);
+	pthread_mutex_unlock(&t->lock);
 }
 
 void ww_touch_free(struct ww_touch *t)
