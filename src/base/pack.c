@@ -19,6 +19,14 @@ struct head {
 };
 _Static_assert(sizeof(struct head) == 16, "the head of a block is 16 bytes on disk");
 
+/* Compiled for what newer processors can do with 64-bit numbers, too; which one it is, is found out once. */
+#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+	!defined(__clang__)
+#define FOR_EACH_CPU __attribute__((target_clones("avx2", "default"), optimize("O3")))
+#else
+#define FOR_EACH_CPU
+#endif
+
 static unsigned width_of(uint64_t v)
 {
 	return v ? 64 - (unsigned)__builtin_clzll(v) : 0;
@@ -72,24 +80,39 @@ static void get_all(const uint8_t *p, uint32_t n, unsigned width, uint64_t base,
 	get_from(p, 0, n, width, base, ret);
 }
 
-static uint8_t *put_all(uint8_t *p, const uint64_t *v, uint32_t n, unsigned width, uint64_t base)
+#define PUT_AS(type)                                              \
+	for (uint32_t i = 0; i < n; i++) {                        \
+		const type x = (type)(v[i] - base);               \
+		memcpy(p + i * sizeof(x), &x, sizeof(x));         \
+	}                                                         \
+	return p + n * (width / 8)
+
+/* The value in hand ends in the word that is full, or goes on in the next one. */
+FOR_EACH_CPU static uint8_t *put_all(uint8_t *p, const uint64_t *v, uint32_t n, unsigned width, uint64_t base)
 {
-	unsigned __int128 acc = 0;
+	uint64_t word = 0;
 	unsigned have = 0;
 
-	if (!width)
-		return p;
+	switch (width) {
+	case 0: return p;
+	case 8: PUT_AS(uint8_t);
+	case 16: PUT_AS(uint16_t);
+	case 32: PUT_AS(uint32_t);
+	case 64: PUT_AS(uint64_t);
+	}
 	for (uint32_t i = 0; i < n; i++) {
-		acc |= (unsigned __int128)(v[i] - base) << have;
+		const uint64_t x = v[i] - base;
+
+		word |= x << have;
 		have += width;
 		if (have >= 64) {
-			memcpy(p, &(uint64_t){(uint64_t)acc}, 8);
+			memcpy(p, &word, 8);
 			p += 8;
-			acc >>= 64;
 			have -= 64;
+			word = have ? x >> (width - have) : 0;
 		}
 	}
-	memcpy(p, &(uint64_t){(uint64_t)acc}, 8);
+	memcpy(p, &word, 8);
 	return p + (have + 7) / 8;
 }
 
@@ -107,7 +130,7 @@ struct parts {
 	size_t bytes; /* of the bits */
 };
 
-static void measure(const uint64_t *v, uint32_t n, struct parts *ret)
+FOR_EACH_CPU static void measure(const uint64_t *v, uint32_t n, struct parts *ret)
 {
 	*ret = (struct parts){.least = UINT64_MAX};
 	for (uint32_t i = 0; i < n; i += WW_PACK_PART) {
@@ -133,7 +156,10 @@ struct words {
 	uint32_t n;
 };
 
-/* The different values, in the order in which they come; false: more than `limit` of them. */
+#define WORDS_TRIED 256u
+
+/* The different values, in the order in which they come; false: more than `limit` of them, or so it looks: most of the
+ * first ones differ. */
 static bool find_words(const uint64_t *v, uint32_t n, uint32_t limit, struct words *ret)
 {
 	enum { SLOTS = WW_PACK_WORDS * 4 };
@@ -150,7 +176,7 @@ static bool find_words(const uint64_t *v, uint32_t n, uint32_t limit, struct wor
 		while (slot[k] && ret->value[slot[k] - 1] != v[i])
 			k = (k + 1) & (SLOTS - 1);
 		if (!slot[k]) {
-			if (ret->n == limit)
+			if (ret->n == limit || (i < WORDS_TRIED && ret->n > WORDS_TRIED * 3 / 4))
 				return false;
 			ret->value[ret->n++] = v[i];
 			slot[k] = (uint16_t)ret->n;
@@ -199,14 +225,24 @@ static uint32_t pack_parts(const uint64_t *v, uint32_t n, const struct parts *m,
 	return finish(&h, out, p);
 }
 
-uint32_t ww_pack(const uint64_t *v, uint32_t n, uint8_t *out)
+uint32_t ww_pack_same(uint64_t v, uint8_t *out)
+{
+	memcpy(out, &(struct head){.kind = FLAT, .base = v}, sizeof(struct head));
+	return sizeof(struct head);
+}
+
+uint32_t ww_pack(const uint64_t *v, uint32_t n, uint8_t *out, struct ww_pack_range *ret_range)
 {
 	struct parts m;
 	struct words w;
 
 	WW_ASSERT(n && n <= WW_PACK_ROWS);
 	measure(v, n, &m);
+	if (ret_range)
+		*ret_range = (struct ww_pack_range){m.least, m.max};
 	const unsigned width = width_of(m.max - m.least);
+	if (!width)
+		return ww_pack_same(m.least, out);
 	const size_t flat = flat_bytes(n, width),
 		     parts = sizeof(struct head) + m.n + bytes_of(m.n, width_of(m.most_base - m.least)) + m.bytes + PAD;
 	const uint32_t limit = words_limit(n, width, WW_MIN(flat, parts));
@@ -220,11 +256,7 @@ uint32_t ww_pack(const uint64_t *v, uint32_t n, uint8_t *out)
 	if (parts < flat)
 		return pack_parts(v, n, &m, out);
 	struct head h = {.kind = FLAT, .width = (uint8_t)width, .base = m.least};
-	uint8_t *p = put_all(out + sizeof(h), v, n, width, m.least);
-	if (width)
-		return finish(&h, out, p);
-	memcpy(out, &h, sizeof(h));
-	return sizeof(h);
+	return finish(&h, out, put_all(out + sizeof(h), v, n, width, m.least));
 }
 
 /* ---- reading ---- */

@@ -1,6 +1,6 @@
 /* pack.h - up to 4096 integers in few bytes.
  *
- *   bytes = ww_pack(v, n, out);   ok = ww_unpack(out, bytes, n, ret);
+ *   bytes = ww_pack(v, n, out, NULL);   ok = ww_unpack(out, bytes, n, ret);
  *
  * A packed block is one of three, whichever is the shortest:
  *   flat   base, width: each value is base + `width` bits
@@ -19,8 +19,15 @@
 #define WW_PACK_WORDS 1024u
 #define WW_PACK_MAX_BYTES (16u + WW_PACK_ROWS * 8u + 16u) /* no block is longer */
 
-/* Returns the bytes written at `out`, which has room for WW_PACK_MAX_BYTES. n: 1 .. WW_PACK_ROWS. */
-uint32_t ww_pack(const uint64_t *v, uint32_t n, uint8_t *out);
+struct ww_pack_range {
+	uint64_t min, max;
+};
+
+/* Returns the bytes written at `out`, which has room for WW_PACK_MAX_BYTES. n: 1 .. WW_PACK_ROWS. ret_range: of the
+ * values; may be NULL. */
+uint32_t ww_pack(const uint64_t *v, uint32_t n, uint8_t *out, struct ww_pack_range *ret_range);
+/* The same for any number of values that are all v. */
+uint32_t ww_pack_same(uint64_t v, uint8_t *out);
 /* Unpacks n values to ret, which has room for WW_PACK_ROWS. false: these bytes are not a block of n values. */
 bool ww_unpack(const uint8_t *p, size_t bytes, uint32_t n, uint64_t *ret);
 /* The same for `count` of the n values, from `first` on; ret has room for so many. */

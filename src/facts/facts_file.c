@@ -105,7 +105,7 @@ bool ww_file_obeys(const struct column_rule *r, const uint64_t *v, uint32_t n)
 		min = WW_MIN(min, v[i]);
 		max = WW_MAX(max, v[i]);
 	}
-	return !n || (min >= r->least && (!r->limit || max < r->limit));
+	return !n || ww_file_rule_allows(r, min, max);
 }
 
 /* ---- what a value may be ---- */

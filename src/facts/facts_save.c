@@ -1,8 +1,8 @@
 /* facts_save.c - sealed facts -> a facts file.
  *
  * The columns are packed in parallel. Each job fills a buffer with blocks of its column and appends it to the file
- * where the last one ended; the directory says where each block went. Everything is on the disk before the file gets
- * its name.
+ * where the last one ended; the directory says where each block went. Nobody waits for the disk: what a power cut leaves
+ * of the file has wrong sums, and then the facts are made anew.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -75,6 +75,25 @@ static bool flush(struct save *s, struct buffer *b)
 	return ok;
 }
 
+/* Most blocks of many columns are one value throughout: nothing waited for, nothing uncertain. */
+static bool all_same(const char *from, uint32_t size, uint32_t n)
+{
+	return !memcmp(from, from + size, (size_t)size * (n - 1));
+}
+
+/* One block at `out`; v: room to work in. */
+static uint32_t pack_rows(const struct file_column *c, const char *from, uint32_t n, uint64_t *v, uint8_t *out,
+			  struct ww_pack_range *ret_range)
+{
+	if (!all_same(from, c->size, n)) {
+		ww_file_widen(c, from, n, v);
+		return ww_pack(v, n, out, ret_range);
+	}
+	ww_file_widen(c, from, 1, v);
+	*ret_range = (struct ww_pack_range){*v, *v};
+	return ww_pack_same(*v, out);
+}
+
 static void save_column(void *ctx, uint32_t i)
 {
 	struct save *s = ctx;
@@ -83,6 +102,7 @@ static void save_column(void *ctx, uint32_t i)
 	const char *from = *ww_file_pointer(c, s->f);
 	struct buffer b = {.first = s->places[i].first_block, .next = s->places[i].first_block};
 	uint64_t rows = s->places[i].rows, v[WW_PACK_ROWS];
+	struct ww_pack_range range;
 
 	if (!rows || s->failed)
 		return;
@@ -92,16 +112,15 @@ static void save_column(void *ctx, uint32_t i)
 
 		if (b.used + WW_PACK_MAX_BYTES > BUFFER_BYTES && !flush(s, &b))
 			break;
-		ww_file_widen(c, from + row * c->size, n, v);
-		if (!ww_file_obeys(&rule, v, n)) {
+		struct block_place *p = &s->blocks[b.next++];
+		p->offset = b.used;
+		p->bytes = pack_rows(c, from + row * c->size, n, v, b.p + b.used, &range);
+		p->sum = (uint32_t)ww_checksum(b.p + b.used, p->bytes);
+		b.used += p->bytes;
+		if (!ww_file_rule_allows(&rule, range.min, range.max)) {
 			s->false_column = i;
 			s->failed = EDOM;
 		}
-		struct block_place *p = &s->blocks[b.next++];
-		p->offset = b.used;
-		p->bytes = ww_pack(v, n, b.p + b.used);
-		p->sum = (uint32_t)ww_checksum(b.p + b.used, p->bytes);
-		b.used += p->bytes;
 	}
 	if (!s->failed)
 		flush(s, &b);
@@ -156,8 +175,8 @@ static int save_all(struct save *s, const struct ww_facts_key *key, const struct
 	s->end = sizeof(struct file_head);
 	plan(s);
 	ww_par_run(s->ncolumns, save_column, s);
-	if (!s->failed && save_rest(s, key, notes) && fsync(s->fd))
-		s->failed = errno;
+	if (!s->failed)
+		save_rest(s, key, notes);
 	free(s->blocks);
 	return s->failed;
 }
@@ -195,8 +214,6 @@ static int save_in(int dir, struct save *s, const struct ww_facts_key *key, cons
 			failed = errno;
 		if (failed)
 			unlinkat(dir, tmp, 0);
-		else
-			fsync(dir);
 		close(s->fd); /* and with it the lock */
 	}
 	free(tmp);

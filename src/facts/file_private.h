@@ -78,6 +78,11 @@ static inline uint32_t ww_file_rows(const struct file_column *c, const struct ww
 /* Between a column's own type and the unsigned numbers that are packed: near numbers stay near, WW_NONE is 0. */
 void ww_file_widen(const struct file_column *c, const void *from, uint32_t n, uint64_t *ret);
 void ww_file_narrow(const struct file_column *c, const uint64_t *from, uint32_t n, void *ret);
+static inline bool ww_file_rule_allows(const struct column_rule *r, uint64_t min, uint64_t max)
+{
+	return min >= r->least && (!r->limit || max < r->limit);
+}
+
 /* Do all n values obey? */
 bool ww_file_obeys(const struct column_rule *r, const uint64_t *v, uint32_t n);
 /* An open file. */

@@ -19,7 +19,7 @@ static uint8_t block[WW_PACK_MAX_BYTES];
 /* Packs, moves to a place that ends where the block ends, unpacks. */
 static bool back(uint32_t n, uint32_t *ret_bytes)
 {
-	uint32_t bytes = ww_pack(v, n, block);
+	uint32_t bytes = ww_pack(v, n, block, NULL);
 	uint8_t *exact = ww_xmalloc(bytes);
 
 	memcpy(exact, block, bytes);
@@ -85,7 +85,7 @@ static void damage(void)
 
 		for (uint32_t i = 0; i < n; i++)
 			v[i] = round % 3 == 0 ? rnd() >> w : round % 3 == 1 ? i * 1000u + (rnd() >> (w | 48)) : (rnd() % 50) << 40;
-		uint32_t bytes = ww_pack(v, n, block);
+		uint32_t bytes = ww_pack(v, n, block, NULL);
 		uint8_t *p = ww_xmalloc(bytes);
 		memcpy(p, block, bytes);
 		for (int k = 0; k < 3; k++)
