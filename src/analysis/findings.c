@@ -68,7 +68,7 @@ static bool is_of_row(struct findings *s, uint32_t state, const struct ww_breakd
 static const char *meanwhile_of(struct findings *s, const struct ww_breakdown_row *row, bool all)
 {
 	const struct ww_thread_report *m = &s->r->main;
-	WW_VEC(struct ww_link) waits = {0};
+	WW_VEC(uint32_t) waits = {0};
 	const struct ww_facts *f = s->r->facts;
 	int64_t sum = 0;
 
@@ -76,16 +76,15 @@ static const char *meanwhile_of(struct findings *s, const struct ww_breakdown_ro
 		const struct ww_link *l = &m->waits[i];
 		const char *sc = ww_name_syscall_only(f, f->state.syscall[l->row]);
 		if (l->cause == row->cause && (all || (!strcmp(sc ? sc : "", row->syscall) && is_of_row(s, l->row, row)))) {
-			*ww_vec_push(&waits) = *l;
+			*ww_vec_push(&waits) = i;
 			sum += l->nchain ? l->dur_ns : 0;
 		}
 	}
-	struct ww_thread_report part = {.waits = waits.v, .nwaits = (uint32_t)waits.n};
-	ww_blame_make(s->mem, f, &part);
-	ww_vec_free(&waits);
 	const char *text = "";
 	struct ww_blame_row *blame;
-	uint32_t n = ww_blame_merge(s->mem, f, part.blame, part.nblame, &blame);
+	uint32_t n = ww_blame_of(s->mem, m, waits.v, (uint32_t)waits.n, &blame);
+	ww_vec_free(&waits);
+	n = ww_blame_merge(s->mem, f, blame, n, &blame);
 	for (uint32_t i = 0, shown = 0; i < n && shown < 3 && blame[i].ns * 10 >= sum; i++) {
 		const struct ww_blame_row *b = &blame[i];
 		/* that the disk was waited for in a wait for the disk is no news */

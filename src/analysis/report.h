@@ -33,6 +33,12 @@ struct ww_blame_row {
 	uint32_t count;
 };
 
+/* What one wait's chain adds to a row of `blame_all`. */
+struct ww_blame_share {
+	uint32_t row, count;
+	int64_t ns;
+};
+
 struct ww_thread_report {
 	uint32_t thread;
 	int64_t from_ts_ns, to_ts_ns, wall_ns;
@@ -44,6 +50,10 @@ struct ww_thread_report {
 	uint32_t nwaits_all;    /* before min_dur and top */
 	struct ww_blame_row *blame;    /* longest first; sums to the duration of `waits` that have chains */
 	uint32_t nblame;
+	/* The same wait by wait, for ww_blame_of: wait i has shares[share_first[i] .. share_first[i + 1] - 1]. */
+	struct ww_blame_row *blame_all; /* without times, as they came */
+	struct ww_blame_share *shares;
+	uint32_t *share_first;
 };
 
 struct ww_finding {
@@ -82,6 +92,9 @@ bool ww_breakdown_alike(struct ww_arena *mem, const char *a, const char *b);
 void ww_waits_make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q,
 		   struct ww_chain_opts *copts, struct ww_thread_report *io);
 void ww_blame_make(struct ww_arena *mem, const struct ww_facts *f, struct ww_thread_report *io);
+/* The blame of some of the waits, by their index, rising; after ww_blame_make. */
+uint32_t ww_blame_of(struct ww_arena *mem, const struct ww_thread_report *r, const uint32_t *waits, uint32_t n,
+		     struct ww_blame_row **ret);
 /* "cc1 (12)", by the name that it had; "" no thread. */
 const char *ww_blame_who(struct ww_arena *mem, const struct ww_facts *f, const struct ww_blame_row *r);
 /* For a person: threads of one name as one, all that a thread ran in the kernel as one, all the times that it was

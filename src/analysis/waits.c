@@ -84,7 +84,10 @@ struct blame {
 	struct ww_u64map known; /* hash of a memo -> its index */
 	WW_VEC(struct blame_memo) memos;
 	uint32_t recent[BLAME_RECENT]; /* index of a memo + 1; 0 none: the same few leaves come again and again */
-	WW_VEC(struct ww_blame_row) rows;
+	WW_VEC(struct ww_blame_row) rows; /* without times */
+	WW_VEC(struct ww_blame_share) shares;
+	WW_VEC(uint32_t) share_of; /* by row: index + 1 of its last share */
+	uint32_t wait_first;       /* where the shares of the wait in hand begin */
 };
 
 static const char *leaf_detail(struct blame *b, const struct ww_link *l)
@@ -122,6 +125,7 @@ static uint32_t blame_row(struct blame *b, const struct ww_link *l, uint32_t com
 			r->state = l->state;
 			r->cause = l->cause;
 			r->detail = detail;
+			*ww_vec_push(&b->share_of) = 0;
 			return (uint32_t)*at;
 		}
 		r = &b->rows.v[*at];
@@ -162,8 +166,13 @@ static void blame_leaf(struct blame *b, const struct ww_link *l)
 	uint32_t comm = ww_name_comm_id(b->f, l->thread, ww_link_named_at(l));
 	uint32_t row = l->row == WW_NONE ? blame_row(b, l, comm) : blame_row_known(b, l, comm);
 
-	b->rows.v[row].ns += l->dur_ns;
-	b->rows.v[row].count++;
+	uint32_t *at = &b->share_of.v[row];
+	if (*at <= b->wait_first) {
+		*ww_vec_push(&b->shares) = (struct ww_blame_share){.row = row};
+		*at = (uint32_t)b->shares.n;
+	}
+	b->shares.v[*at - 1].ns += l->dur_ns;
+	b->shares.v[*at - 1].count++;
 }
 
 static void blame_link(struct blame *b, const struct ww_link *l)
@@ -308,21 +317,66 @@ uint32_t ww_blame_merge(struct ww_arena *mem, const struct ww_facts *f, const st
 	return nout;
 }
 
+static void *copy_of(struct ww_arena *mem, const void *from, size_t bytes)
+{
+	void *to = ww_arena_alloc(mem, bytes + 1);
+
+	if (bytes)
+		memcpy(to, from, bytes);
+	return to;
+}
+
+uint32_t ww_blame_of(struct ww_arena *mem, const struct ww_thread_report *r, const uint32_t *waits, uint32_t n,
+		     struct ww_blame_row **ret)
+{
+	struct ww_u64map at = {0}; /* row of all -> row of these */
+	WW_VEC(struct ww_blame_row) rows = {0};
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = r->share_first[waits[i]]; k < r->share_first[waits[i] + 1]; k++) {
+			const struct ww_blame_share *s = &r->shares[k];
+			bool fresh;
+			uint64_t *row = ww_u64map_get(&at, s->row, rows.n, &fresh);
+
+			if (fresh)
+				*ww_vec_push(&rows) = r->blame_all[s->row];
+			rows.v[*row].ns += s->ns;
+			rows.v[*row].count += s->count;
+		}
+	if (rows.n)
+		qsort(rows.v, rows.n, sizeof(*rows.v), most_first);
+	*ret = copy_of(mem, rows.v, rows.n * sizeof(*rows.v));
+	n = (uint32_t)rows.n;
+	ww_u64map_release(&at);
+	ww_vec_free(&rows);
+	return n;
+}
+
 void ww_blame_make(struct ww_arena *mem, const struct ww_facts *f, struct ww_thread_report *io)
 {
 	struct blame b = {.mem = mem, .f = f};
 
-	for (uint32_t i = 0; i < io->nwaits; i++)
+	io->share_first = WW_ARENA_ARRAY(mem, uint32_t, io->nwaits + 1);
+	for (uint32_t i = 0; i < io->nwaits; i++) {
+		io->share_first[i] = b.wait_first = (uint32_t)b.shares.n;
 		if (io->waits[i].nchain)
 			blame_link(&b, &io->waits[i]);
+	}
+	io->share_first[io->nwaits] = (uint32_t)b.shares.n;
+	io->blame_all = copy_of(mem, b.rows.v, b.rows.n * sizeof(*b.rows.v));
+	io->shares = copy_of(mem, b.shares.v, b.shares.n * sizeof(*b.shares.v));
+	io->nblame = (uint32_t)b.rows.n;
+	for (size_t i = 0; i < b.shares.n; i++) {
+		b.rows.v[b.shares.v[i].row].ns += b.shares.v[i].ns;
+		b.rows.v[b.shares.v[i].row].count += b.shares.v[i].count;
+	}
 	if (b.rows.n)
 		qsort(b.rows.v, b.rows.n, sizeof(*b.rows.v), most_first);
-	io->blame = WW_ARENA_ARRAY(mem, struct ww_blame_row, b.rows.n + 1);
-	if (b.rows.n)
-		memcpy(io->blame, b.rows.v, b.rows.n * sizeof(*b.rows.v));
-	io->nblame = (uint32_t)b.rows.n;
+	io->blame = copy_of(mem, b.rows.v, b.rows.n * sizeof(*b.rows.v));
 	ww_u64map_release(&b.map);
 	ww_u64map_release(&b.known);
 	ww_vec_free(&b.memos);
 	ww_vec_free(&b.rows);
+	ww_vec_free(&b.shares);
+	ww_vec_free(&b.share_of);
 }

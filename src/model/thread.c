@@ -161,7 +161,8 @@ static void note_row(struct ww_model *m, struct ww_thr *t, uint32_t row)
 {
 	const struct ww_state_cols *s = &m->f->state;
 
-	memmove(t->rows + 1, t->rows, sizeof(t->rows) - sizeof(t->rows[0]));
+	for (int i = WW_LAST_ROWS - 1; i > 0; i--)
+		t->rows[i] = t->rows[i - 1];
 	t->rows[0] = row;
 	if (s->state[row] > WW_ST_STOLEN && s->state[row] != WW_ST_RUNNING)
 		t->long_row = WW_NONE; /* not on a CPU: another run begins */

@@ -337,6 +337,12 @@ static void count(struct ctf_reader *r, int64_t ts_ns)
 	r->last_ts_ns = ts_ns;
 }
 
+static inline struct ww_event event_of(const struct ctf_stream *s)
+{
+	return (struct ww_event){.ts_ns = s->ts_ns, .cls = s->cls, .stream = s->index, .cpu = s->pk->cpu,
+				 .offset = s->pk->off + s->event_pos / 8, .file = s->pk->file, .priv = s};
+}
+
 static int ctf_next(struct ww_trace *t, struct ww_event *ret, struct ww_err *err)
 {
 	struct ctf_reader *r = (struct ctf_reader *)t;
@@ -359,9 +365,8 @@ static int ctf_next(struct ww_trace *t, struct ww_event *ret, struct ww_err *err
 		if (s->cls == WW_NONE)
 			return 0;
 		s->advance = true;
-		*ret = (struct ww_event){.ts_ns = s->ts_ns, .cls = s->cls, .stream = s->index, .cpu = s->pk->cpu,
-					 .offset = s->pk->off + s->event_pos / 8, .file = s->pk->file, .priv = s};
 		if (WW_UNLIKELY(s->cls == WW_CLS_GAP)) {
+			*ret = event_of(s);
 			ret->v = s->gap;
 			ret->nval = WW_GAP_VALUES;
 			t->stats.lost_events += s->gap[0].u;
@@ -373,6 +378,7 @@ static int ctf_next(struct ww_trace *t, struct ww_event *ret, struct ww_err *err
 		const struct ctf_class *k = &r->classes.v[s->cls];
 		if (k->ignored)
 			continue;
+		*ret = event_of(s);
 		ret->v = r->values;
 		ret->nval = k->nwants;
 		return 1;
