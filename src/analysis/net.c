@@ -13,6 +13,7 @@
 
 extern const struct ww_analysis ww_analysis_net;
 
+enum { TCP_SYN = 2 };
 enum { PROTO, HERE, THERE, PACKETS, SENT, RECEIVED, RETRANS, RTT, RTT_MAX, BEGIN, DUR, BLOCKED, USER, NCOLUMNS };
 
 static const struct ww_column columns[NCOLUMNS] = {
@@ -22,7 +23,8 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[PACKETS] = {"packets", "packets", WW_T_COUNT, "both directions; over loopback once each"},
 	[SENT] = {"sent_bytes", "sent", WW_T_BYTES, "payload, from the first end"},
 	[RECEIVED] = {"received_bytes", "received", WW_T_BYTES, "payload, to the first end"},
-	[RETRANS] = {"retransmits", "again", WW_T_COUNT, "TCP segments with data that had been sent before"},
+	[RETRANS] = {"retransmits", "again", WW_T_COUNT, "TCP segments with data that had been sent before; of what came in, those whose data come behind later data: sent "
+						"again, or overtaken on the way"},
 	[RTT] = {"rtt_p50_ns", "round trip", WW_T_DUR, "median, data to acknowledgement; null: none seen"},
 	[RTT_MAX] = {"rtt_max_ns", "longest", WW_T_DUR, ""},
 	[BEGIN] = {"ts_ns", "at", WW_T_TIME, "first packet"},
@@ -78,6 +80,8 @@ static void add_tcp(const struct ww_packet_cols *p, uint32_t i, struct connectio
 		c->rtt_max = WW_MAX(c->rtt_max, rtt);
 		ww_samples_push(rtts, row, rtt);
 	}
+	if (p->tcp_flags[i] & TCP_SYN) /* perhaps of another connection with the same ports */
+		w->any = w->open = false;
 	if (!p->payload[i])
 		return;
 	if (w->any && (int32_t)(end - w->sent_end) <= 0) {
