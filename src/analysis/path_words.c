@@ -1,4 +1,6 @@
 /* path_words.c - segments of the critical path in words. */
+#include <stdio.h>
+
 #include "analysis/names.h"
 #include "analysis/path.h"
 #include "analysis/stacks.h"
@@ -72,6 +74,43 @@ static const char *timer_words(struct ww_arena *mem, const struct ww_path *p, co
 	return name;
 }
 
+/* ---- a packet that stayed on its host ---- */
+
+#define LONG_WAY_NS 100000 /* within a host a packet takes less */
+
+static uint32_t ksoftirqd_of(const struct ww_facts *f, uint32_t cpu)
+{
+	char name[24];
+
+	snprintf(name, sizeof(name), "ksoftirqd/%u", cpu);
+	for (uint32_t t = 0; t < f->thread.n; t++)
+		if ((f->thread.flags[t] & WW_TF_KERNEL) && !strcmp(ww_facts_str(f, f->thread.comm[t]), name))
+			return t;
+	return WW_NONE;
+}
+
+/* There is no wire then. If it was not received at once, the softirq that does it was put off, to a thread of the CPU
+ * that may have had no CPU. "" when that is not most of it. */
+static const char *softirq_words(struct ww_arena *mem, const struct ww_facts *f, uint32_t sent)
+{
+	uint32_t got = sent < f->packet.n ? f->packet.match[sent] : WW_NONE, first, n;
+
+	if (got >= f->packet.n || f->packet.ts_ns[got] - f->packet.ts_ns[sent] < LONG_WAY_NS)
+		return "";
+	const int64_t from = f->packet.ts_ns[sent], to = f->packet.ts_ns[got];
+	const uint32_t t = ksoftirqd_of(f, f->packet.cpu[got]);
+	int64_t ready = 0;
+	if (t == WW_NONE)
+		return "";
+	ww_facts_states(f, t, from, to, &first, &n);
+	for (uint32_t i = first; i < first + n; i++)
+		if (f->state.state[i] == WW_ST_RUNQUEUE || f->state.state[i] == WW_ST_PREEMPTED)
+			ready += WW_MIN(f->state.start_ts_ns[i] + f->state.dur_ns[i], to) - WW_MAX(f->state.start_ts_ns[i], from);
+	if (ready * 2 < to - from)
+		return "";
+	return ww_arena_printf(mem, "; never on a wire: receiving it was put off, and %s had no CPU", ww_name_thread(mem, f, t));
+}
+
 /* A wait that ends the chain: what it was for, and what there was to be done meanwhile. */
 static const char *wait_words(struct ww_arena *mem, const struct ww_path *p, const struct ww_segment *s, bool exact)
 {
@@ -105,7 +144,7 @@ const char *ww_segment_detail(struct ww_arena *mem, const struct ww_path *p, con
 	if (s->thread == WW_NONE && s->thing == WW_WK_TIMER)
 		return timer_words(mem, p, s);
 	if (s->thread == WW_NONE && s->thing == WW_WK_PACKET)
-		return exact ? ww_name_packet(mem, f, s->fact) : "network";
+		return exact ? ww_arena_printf(mem, "%s%s", ww_name_packet(mem, f, s->fact), softirq_words(mem, f, s->fact)) : "network";
 	if (s->row == WW_NONE || s->thread == WW_NONE)
 		return note_words(mem, p, s);
 	if (s->state == WW_ST_BLOCKED)

@@ -137,6 +137,30 @@ static void loopback(void)
 	play_release(&p);
 }
 
+/* The same, but the softirq is put off, to the CPU's ksoftirqd, which is ready from 35 to `until` and then asleep or running. */
+static void softirq_put_off(int64_t until, bool said)
+{
+	enum { MS = 1000000 };
+	struct play p;
+	struct ww_path path;
+
+	play_begin(&p);
+	uint32_t a = actor(&p, "a", 0, 60 * MS), b = actor(&p, "b", 0, 60 * MS), k = actor(&p, "ksoftirqd/1", 0, 60 * MS);
+	p.f.thread.flags[k] |= WW_TF_KERNEL;
+	packet(&p, 30 * MS, true, 5, b, WW_WK_UNKNOWN, WW_NONE), packet(&p, 50 * MS, false, 5, WW_NONE, WW_WK_UNKNOWN, WW_NONE);
+	p.f.packet.match[0] = 1, p.f.packet.match[1] = 0, p.f.packet.cpu[1] = 1;
+	runs(&p, a, 10 * MS), waits(&p, a, 51 * MS, WW_CA_TCP, WW_WK_PACKET, b, 1), runs(&p, a, 60 * MS);
+	runs(&p, b, 60 * MS);
+	waits(&p, k, 35 * MS, WW_CA_IDLE, WW_WK_SOFTIRQ, WW_NONE, WW_NONE), is_in(&p, k, until, WW_ST_RUNQUEUE, b), runs(&p, k, 60 * MS);
+	play_end(&p);
+	const struct ww_query q = {.tid = p.f.thread.tid[a], .pid = -1, .from_ts_ns = INT64_MIN, .to_ts_ns = INT64_MAX};
+	ww_path_make(&p.mem, &p.set, 0, &q, &path, NULL);
+	const char *detail = ww_segment_detail(&p.mem, &path, &path.segments[2], true);
+	ok(strstr(detail, "TCP") && !!strstr(detail, "put off, and ksoftirqd/1 (102) had no CPU") == said,
+	   "a packet on its host: %s", detail);
+	play_release(&p);
+}
+
 int main(void)
 {
 	nagle("tcp_delack_timer", true);
@@ -144,5 +168,7 @@ int main(void)
 	nagle("timer", false);
 	unmatched();
 	loopback();
+	softirq_put_off(49 * 1000000, true);
+	softirq_put_off(40 * 1000000, false); /* most of it something else took */
 	return done_testing();
 }
