@@ -251,6 +251,7 @@ static void learn_current(struct ww_model *m, const struct ww_event *ev, const s
 	struct ww_thr *t = tid ? ww_thr_get(m, tid) : ww_thr_at(m, m->cpu->idle);
 	if (!t || t->cpu >= 0)
 		return;
+	ww_came_unseen(m, t, m->cpu->known_from);
 	m->cpu->cur = t->index;
 	m->cpu->run_start = m->now;
 	t->cpu = (int16_t)m->cpu_nr;

@@ -280,6 +280,7 @@ enum ww_context ww_cpu_context(const struct ww_cpu *c);
 uint32_t ww_cpu_soft_name(struct ww_model *m, int32_t vec);
 /* Its thread turned out to be elsewhere, or dead: from now on nobody knows who runs there. */
 void ww_switch_unseen(struct ww_model *m, struct ww_thr *t);
+bool ww_came_unseen(struct ww_model *m, struct ww_thr *t, int64_t from);
 void ww_cpu_lose(struct ww_model *m, int16_t cpu);
 void ww_cpu_gap(struct ww_model *m, const struct ww_event *ev);
 

@@ -57,11 +57,23 @@ static void disown(struct ww_model *m, const struct ww_thr *old)
 			m->armed.v[i].by = WW_NONE;
 }
 
-/* The switch says that prev ran here, and we did not know: it did since the CPU became known. */
+/* t turns out to have a CPU, of which it is not known since `from` who had it. What waited for a CPU may have got
+ * this one at any time since. */
+bool ww_came_unseen(struct ww_model *m, struct ww_thr *t, int64_t from)
+{
+	if (t->st.state != WW_ST_RUNQUEUE && t->st.state != WW_ST_PREEMPTED)
+		return false;
+	ww_thr_state(m, t, WW_MAX(from, t->st.start), WW_ST_UNKNOWN);
+	return true;
+}
+
+/* The switch says that prev ran here, and we did not know: it did since the CPU became known, if it did not wait for a
+ * CPU then. */
 static void resync(struct ww_model *m, struct ww_thr *prev)
 {
 	struct ww_cpu *c = m->cpu;
 	struct ww_thr *old = ww_thr_current(m);
+	bool unseen = ww_came_unseen(m, prev, old ? c->run_start : c->known_from);
 
 	if (old) { /* two switches contradict each other: events are missing */
 		disown(m, old);
@@ -74,10 +86,15 @@ static void resync(struct ww_model *m, struct ww_thr *prev)
 	if (prev->cpu != (int16_t)m->cpu_nr)
 		ww_cpu_lose(m, prev->cpu);
 	c->cur = prev->index;
-	/* Not before its state in hand began: then it was seen on another CPU. */
-	c->run_start = prev->idle ? c->known_from : WW_MAX(c->known_from, prev->st.start);
 	c->run_prio = -1;
 	prev->cpu = (int16_t)m->cpu_nr;
+	if (unseen) {
+		c->run_start = m->now;
+		ww_thr_running(m, prev, m->now);
+		return;
+	}
+	/* Not before its state in hand began: then it was seen on another CPU. */
+	c->run_start = prev->idle ? c->known_from : WW_MAX(c->known_from, prev->st.start);
 	if (c->gap_from < c->known_from && prev->st.start < c->gap_from)
 		ww_thr_state(m, prev, c->gap_from, WW_ST_UNKNOWN);
 	if (prev->st.start < c->known_from)
@@ -177,6 +194,7 @@ void ww_switch_unseen(struct ww_model *m, struct ww_thr *t)
 {
 	struct ww_thr *idle = ww_thr_current(m);
 
+	ww_came_unseen(m, t, m->cpu->run_start);
 	end_run(m, idle, WW_RE_UNKNOWN, 0, t->index);
 	idle->cpu = -1;
 	enter_cpu(m, t, -1);

@@ -1,6 +1,5 @@
 /* dirty.c - writes faster than the device may take: the kernel pauses the writer (balance_dirty_pages) for a time that it
- * computes from how fast pages are written back. A timer ends each pause; what is waited for is the disk.
- * Its books are loose: now and then the kernel counts some ms of its running as delay, and why is not known. */
+ * computes from how fast pages are written back. A timer ends each pause; what is waited for is the disk. */
 #include "loopdev.h"
 
 #define WRITES 60
@@ -48,7 +47,7 @@ static void writer(void)
 
 int main(int argc, char **argv)
 {
-	const struct t_part parts[] = {{"writer", writer, ",\"loose\":1"}};
+	const struct t_part parts[] = {{"writer", writer, NULL}};
 
 	T_begin(argc, argv, "dirty", 0);
 	make_fs(LO_FLAGS_DIRECT_IO);

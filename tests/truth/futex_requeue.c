@@ -20,19 +20,9 @@ static long futex(volatile uint32_t *at, int op, uint32_t val, uint64_t val2, vo
 
 static bool all_sleep(void)
 {
-	for (int w = W0; w < N; w++) {
-		char path[64], b[512], *p;
-		int fd;
-
-		snprintf(path, sizeof(path), "/proc/%d/stat", (int)T.sh->tid[w]);
-		fd = T_TRY(open(path, O_RDONLY | O_CLOEXEC));
-		ssize_t n = read(fd, b, sizeof(b) - 1);
-		close(fd);
-		b[n > 0 ? n : 0] = 0;
-		p = strrchr(b, ')');
-		if (!p || p[2] != 'S')
+	for (int w = W0; w < N; w++)
+		if (!T_asleep(T.sh->tid[w]))
 			return false;
-	}
 	return true;
 }
 

@@ -34,7 +34,8 @@ static void waiter(void)
 static void sender(void)
 {
 	for (int i = 0; i < ROUNDS; i++) {
-		while (T.sh->i64[0] != i + 1)
+		/* A signal before the call would interrupt nothing. */
+		while (T.sh->i64[0] != i + 1 || !T_asleep(T.sh->tid[WAITER]))
 			T_sleep(MS / 2);
 		T_sleep(T_rand(6 * MS, 20 * MS));
 		T_TRY((int)syscall(SYS_tgkill, (int)T.sh->i64[1], T.sh->tid[WAITER], SIGUSR1));

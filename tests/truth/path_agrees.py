@@ -113,6 +113,8 @@ def against_program(lines, paths, offset, raw):
             continue
         known = l['known'] - raw.dispatch(who, l['start'], l['end']) - raw.billed(who, l['start'], l['end'])
         known -= raw.stolen_ns(who, l['start'], l['end'])
+        if 'disk' in causes:
+            known -= raw.contended_ns(who, l['start'], l['end'])
         if states == {'blocked'} and raw.stayed(who, l['start'], l['end']):
             continue    # see check.py
         start, end = l['start'] + offset, l['end'] + offset

@@ -218,6 +218,21 @@ static long T_proc_field(const char *file, const char *key, int nth)
 	return strtol(p, NULL, 10);
 }
 
+/* The thread sleeps: what it is to be woken from has begun. */
+static T_UNUSED bool T_asleep(int tid)
+{
+	char path[64], b[512], *p;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	fd = T_TRY(open(path, O_RDONLY | O_CLOEXEC));
+	ssize_t n = read(fd, b, sizeof(b) - 1);
+	close(fd);
+	b[n > 0 ? n : 0] = 0;
+	p = strrchr(b, ')');
+	return p && p[1] == ' ' && p[2] == 'S';
+}
+
 static void T_books(struct t_books *b)
 {
 	/* These files are read first: reading may block or be preempted, and that must be counted. The
@@ -304,8 +319,8 @@ static T_UNUSED void T_wait(const struct t_span *s, const char *cause, const cha
 			    const char *syscalls, const char *hint)
 {
 	T_say("{\"t\":\"wait\",\"tid\":%d,\"start\":%" PRId64 ",\"end\":%" PRId64 ",\"known\":%" PRId64
-	      ",\"cause\":\"%s\",\"kind\":\"%s\",\"waker\":%d,\"syscall\":\"%s\",\"hint\":\"%s\"}", T_gettid(), s->t0,
-	      s->t1, s->known, cause, kinds, waker < 0 ? 0 : T.sh->tid[waker], syscalls, hint);
+	      ",\"delay\":%" PRId64 ",\"cause\":\"%s\",\"kind\":\"%s\",\"waker\":%d,\"syscall\":\"%s\",\"hint\":\"%s\"}",
+	      T_gettid(), s->t0, s->t1, s->known, s->delay, cause, kinds, waker < 0 ? 0 : T.sh->tid[waker], syscalls, hint);
 }
 
 /* While `waiter` waited in [start, end], `who` was in `state` (| alternatives) with `cause` for at

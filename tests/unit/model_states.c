@@ -654,8 +654,37 @@ static void test_inode_reused(void)
 	fake_free(k);
 }
 
+/* A thread is met on a CPU where nobody saw it come to: since the CPU was another's, or not known, it may have run. */
+static void test_came_unseen(void)
+{
+	struct fake *k = fake_new("fake");
+	struct ww_facts f;
+
+	contexts(k);
+	fake_event(k, 100, 0, "sched_switch", SW(10, 18, 2));
+	fake_event(k, 200, 0, "sched_waking", "tid=10 target_cpu=1");
+	fake_event(k, 250, 0, "sched_waking", "tid=11 target_cpu=2");
+	fake_event(k, 400, 1, "sched_process_exec", "filename='/x' tid=40 old_tid=40 ctx.tid=10"); /* this CPU's first */
+	fake_event(k, 500, 1, "sched_switch", SW(10, 0, 1));
+	fake_event(k, 550, 2, "sched_switch", SW(11, 0, 1)); /* and this one's */
+	fake_event(k, 600, 0, "sched_switch", SW(18, 30, 0));
+	fake_event(k, 700, 0, "sched_switch", SW(30, 20, 1)); /* 18 goes on waiting */
+	fake_event(k, 900, 0, "sched_switch", SW(18, 0, 1));  /* how 20 left is not told */
+	run(k, NULL, &f);
+	ok(contiguous(&f), "states are contiguous");
+	is_i64(time_in(&f, 10, WW_ST_RUNQUEUE), 0, "no delay is made of what is not known");
+	is_i64(time_in(&f, 10, WW_ST_UNKNOWN), 200, "unknown until it is met");
+	is_i64(time_in(&f, 10, WW_ST_RUNNING), 99 + 100, "then it runs");
+	is_i64(time_in(&f, 11, WW_ST_UNKNOWN), 300, "unknown until it leaves, when nothing is met before");
+	is_i64(time_in(&f, 18, WW_ST_PREEMPTED), 100, "preempted, as long as others are known to have had the CPU");
+	is_i64(time_in(&f, 18, WW_ST_UNKNOWN), 99 + 200, "then unknown, as before it was met first");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
 int main(void)
 {
+	test_came_unseen();
 	test_inode_reused();
 	test_saved_names();
 	test_stolen();
