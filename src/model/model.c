@@ -12,7 +12,7 @@ static const ww_handler handlers[WW_K_N] = {
 	[WW_K_SWITCH] = ww_on_switch, [WW_K_WAKING] = ww_on_waking, [WW_K_WAKEUP] = ww_on_wakeup,
 	[WW_K_WAKEUP_NEW] = ww_on_wakeup_new, [WW_K_MIGRATE] = ww_on_migrate,
 	[WW_K_NUMA_MOVE] = ww_on_numa_move, [WW_K_NUMA_SWAP] = ww_on_numa_swap, [WW_K_NUMA_STICK] = ww_on_numa_stick,
-	 [WW_K_FORK] = ww_on_fork,
+	[WW_K_FORK] = ww_on_fork, [WW_K_PERF_FORK] = ww_on_perf_fork, [WW_K_PERF_COMM] = ww_on_perf_comm,
 	[WW_K_EXEC] = ww_on_exec, [WW_K_EXIT] = ww_on_exit, [WW_K_RENAME] = ww_on_rename,
 	[WW_K_IRQ_ENTRY] = ww_on_irq_entry, [WW_K_IRQ_EXIT] = ww_on_irq_exit,
 	[WW_K_SOFT_ENTRY] = ww_on_soft_entry, [WW_K_SOFT_EXIT] = ww_on_soft_exit,
@@ -121,6 +121,7 @@ static void note_knowledge(struct ww_model *m, const struct ww_bound *b)
 	switch (b->kind) {
 	case WW_K_SWITCH: k->switches = true; break;
 	case WW_K_WAKING: k->waking = m->has_waking = true; break;
+	case WW_K_WAKEUP_NEW: case WW_K_FORK: m->has_births = true; break;
 	case WW_K_WAKEUP: k->wakeup = m->has_wakeup = true; break;
 	case WW_K_IRQ_ENTRY: k->irq = m->has_irq = true; break;
 	case WW_K_SOFT_ENTRY: k->softirq = m->has_softirq = true; break;

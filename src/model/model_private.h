@@ -201,7 +201,7 @@ struct ww_model {
 	struct ww_u64map files_by_name;
 	struct ww_u64map cgroups;     /* id -> path */
 	struct ww_u64map sock_addr;   /* addresses and ports -> file */
-	bool has_waking, has_wakeup, has_fault_end, has_exceptions, has_softirq, has_irq, has_syscalls,
+	bool has_waking, has_wakeup, has_births, has_fault_end, has_exceptions, has_softirq, has_irq, has_syscalls,
 		has_timer_vector, has_timers, has_switch_class;
 	int32_t wake_flags; /* common_flags of the wakeup in hand; -1: not told */
 	/* Every system call is recorded, so that a thread in none of them is in user space. */
@@ -255,6 +255,8 @@ struct ww_thr *ww_thr_get(struct ww_model *m, int64_t tid); /* created when new;
 struct ww_thr *ww_thr_find(struct ww_model *m, int64_t tid); /* NULL: not met, or dead */
 struct ww_thr *ww_thr_last(struct ww_model *m, int64_t tid); /* dead ones too */
 struct ww_thr *ww_thr_new(struct ww_model *m, int32_t tid, int64_t start);
+/* task.c: forked, and not seen since. */
+bool ww_thr_newborn(const struct ww_model *m, const struct ww_thr *t);
 struct ww_thr *ww_thr_current(struct ww_model *m); /* of the event's CPU; NULL unknown */
 struct ww_thr *ww_thr_at(struct ww_model *m, uint32_t index);
 struct ww_proc *ww_proc_get(struct ww_model *m, int32_t pid);
@@ -342,7 +344,7 @@ int ww_model_finish(struct ww_model *m, struct ww_err *err);
 #define WW_HANDLER(name) void ww_on_##name(struct ww_model *m, const struct ww_event *ev)
 WW_HANDLER(switch); WW_HANDLER(waking); WW_HANDLER(wakeup); WW_HANDLER(wakeup_new);
 WW_HANDLER(migrate); WW_HANDLER(numa_move); WW_HANDLER(numa_swap); WW_HANDLER(numa_stick);
- WW_HANDLER(fork); WW_HANDLER(exec); WW_HANDLER(exit); WW_HANDLER(rename);
+WW_HANDLER(fork); WW_HANDLER(exec); WW_HANDLER(exit); WW_HANDLER(rename); WW_HANDLER(perf_fork); WW_HANDLER(perf_comm);
 WW_HANDLER(irq_entry); WW_HANDLER(irq_exit); WW_HANDLER(soft_entry); WW_HANDLER(soft_exit); WW_HANDLER(soft_raise);
 WW_HANDLER(vector_entry); WW_HANDLER(vector_exit);
 WW_HANDLER(hrt_start); WW_HANDLER(hrt_cancel); WW_HANDLER(hrt_expire); WW_HANDLER(timer_done);

@@ -1,4 +1,4 @@
-/* sched.c - switches, wakeups, births and deaths.
+/* sched.c - switches, wakeups and migrations.
  *
  * prev_state as every producer writes it: bits 1 S, 2 D, 4 T, 8 t, 0x10 X, 0x20 Z, 0x40 P, 0x80 I;
  * 0, or 0x100 (0x400 before 4.14) for "R+": still runnable, so preempted.
@@ -301,7 +301,9 @@ void ww_on_wakeup_new(struct ww_model *m, const struct ww_event *ev)
 		return;
 	m->wake_flags = (int32_t)ww_v_int(ev, S_WK_FLAGS, -1);
 	uint32_t w = ww_wakeup_make(m, t, target, true);
-	if (t->st.state != WW_ST_RUNQUEUE)
+	if (ww_thr_newborn(m, t))
+		t->st.state = WW_ST_RUNQUEUE;
+	else if (t->st.state != WW_ST_RUNQUEUE)
 		ww_thr_state(m, t, m->now, WW_ST_RUNQUEUE);
 	queue_on(m, t, target, w);
 }
@@ -317,129 +319,4 @@ void ww_on_migrate(struct ww_model *m, const struct ww_event *ev)
 	struct ww_migration r = {.thread = t->index, .ts_ns = m->now, .from_cpu = t->st.cpu, .to_cpu = (int32_t)cpu};
 	ww_migration_push(m->f, &r);
 	t->st.cpu = (int16_t)cpu;
-}
-
-enum { CLONE_THREAD_FLAG = 0x10000 };
-
-/* The new thread's process, where the event does not tell: from the call that made it; -1. */
-static int32_t child_pid(struct ww_model *m, const struct ww_thr *parent, int32_t tid)
-{
-	if (parent->kernel)
-		return tid;
-	if (!parent->in_syscall)
-		return -1;
-	const char *name = parent->sc->name;
-	if (!strcmp(name, "fork") || !strcmp(name, "vfork"))
-		return tid;
-	if (!strcmp(name, "clone"))
-		return parent->sc_arg[0] & CLONE_THREAD_FLAG ? m->f->thread.pid[parent->index] : tid;
-	return -1;
-}
-
-static void new_process(struct ww_model *m, struct ww_thr *parent, struct ww_thr *child)
-{
-	struct ww_proc *from = ww_proc_of(m, parent), *to = ww_proc_of(m, child);
-
-	if (!from || !to || from == to)
-		return;
-	m->f->process.parent[to->index] = from->index;
-	m->f->process.exe[to->index] = m->f->process.exe[from->index];
-	ww_fd_copy(to, from);
-}
-
-static void forget_pid(struct ww_model *m, int32_t pid)
-{
-	ww_u64map_del(&m->by_pid, (uint32_t)pid); /* the number is used again by another process */
-}
-
-void ww_on_fork(struct ww_model *m, const struct ww_event *ev)
-{
-	struct ww_thr *parent = ww_thr_get(m, ww_v_int(ev, S_FK_PARENT, -1));
-	int64_t tid = ww_v_int(ev, S_FK_CHILD, -1);
-	struct ww_thr *old = ww_thr_find(m, tid);
-	struct ww_facts *f = m->f;
-	int64_t vtids[32];
-
-	if (!parent || tid <= 0 || tid > WW_MAX_TID)
-		return;
-	if (old)
-		ww_thr_end(m, old, m->now);
-	struct ww_thr *t = ww_thr_new(m, (int32_t)tid, m->now);
-	int32_t pid = (int32_t)ww_v_int(ev, S_FK_PID, child_pid(m, parent, (int32_t)tid));
-	if (pid == (int32_t)tid)
-		forget_pid(m, pid);
-	ww_thr_set_pid(m, t, pid);
-	f->thread.parent[t->index] = parent->index;
-	f->thread.exe[t->index] = f->thread.exe[parent->index];
-	f->thread.cgroup[t->index] = f->thread.cgroup[parent->index];
-	f->thread.flags[t->index] = WW_TF_FORKED | (f->thread.flags[parent->index] & (WW_TF_KERNEL | WW_TF_TARGET));
-	f->thread.pid_ns[t->index] = (uint32_t)ww_v_u64(ev, S_FK_NS);
-	uint32_t n = ww_v_has(ev, S_FK_VTIDS) ? ww_v_array(m, ev, "vtids", vtids, 32) : 0;
-	if (n)
-		f->thread.vtid[t->index] = (int32_t)vtids[n - 1];
-	if (ww_v_has(ev, S_FK_COMM))
-		ww_thr_set_comm(m, t, &ev->v[S_FK_COMM]);
-	/* The parent may have named itself since it was seen last, so what the event says comes first. */
-	if (!*ww_facts_str(f, f->thread.comm[t->index]))
-		f->thread.comm[t->index] = f->thread.comm[parent->index];
-	t->kernel = parent->kernel;
-	/* It will return from the call that made it, where calls are recorded. */
-	t->mode = parent->full_syscalls ? WW_MODE_KERNEL : WW_MODE_UNKNOWN;
-	t->full_syscalls = parent->full_syscalls;
-	t->st.state = WW_ST_RUNQUEUE;
-	new_process(m, parent, t);
-}
-
-/* exec by a thread that is not the main one: it takes over the main thread's tid. */
-static struct ww_thr *take_over(struct ww_model *m, struct ww_thr *t, int32_t tid)
-{
-	struct ww_thr *leader = ww_thr_find(m, tid);
-
-	if (leader && leader != t)
-		ww_thr_end(m, leader, m->now);
-	m->by_tid[t->tid] = 0;
-	t->tid = tid; /* the old number is free */
-	m->f->thread.tid[t->index] = tid;
-	m->by_tid[tid] = t->index + 1;
-	return t;
-}
-
-void ww_on_exec(struct ww_model *m, const struct ww_event *ev)
-{
-	int64_t tid = ww_v_int(ev, S_EX_TID, -1), old = ww_v_int(ev, S_EX_OLD, tid);
-	struct ww_thr *t = ww_thr_get(m, old);
-
-	if (!t || tid <= 0 || tid > WW_MAX_TID)
-		return;
-	if (old != tid)
-		t = take_over(m, t, (int32_t)tid);
-	uint32_t exe = ww_v_str(m, ev, S_EX_FILE);
-	const char *path = ww_facts_str(m->f, exe), *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
-	m->f->thread.exe[t->index] = exe;
-	t->before_exec = false;
-	ww_thr_rename(m, t, ww_strtab_intern(&m->f->strs, base, strnlen(base, 15)), m->now);
-	struct ww_proc *p = ww_proc_of(m, t);
-	if (p) {
-		m->f->process.exe[p->index] = exe;
-		ww_vec_clear(&p->vmas);
-	}
-}
-
-void ww_on_exit(struct ww_model *m, const struct ww_event *ev)
-{
-	struct ww_thr *t = ww_thr_find(m, ww_v_int(ev, 0, -1));
-
-	if (t)
-		t->exiting = true;
-}
-
-void ww_on_rename(struct ww_model *m, const struct ww_event *ev)
-{
-	struct ww_thr *t = ww_thr_find(m, ww_v_int(ev, 0, -1));
-
-	if (!t || !ww_v_has(ev, 1))
-		return;
-	t->named_ts_ns = m->now;
-	ww_thr_set_comm(m, t, &ev->v[1]);
 }

@@ -68,6 +68,10 @@ class Followed:
             if own != self.on_cpu.get(cpu, own):
                 self.hidden |= {own, self.on_cpu[cpu]}
                 self.on_cpu[cpu] = own
+            elif cpu not in self.on_cpu:
+                # perf opens its events one after the other: a thread may come before this CPU's switches are recorded.
+                self.hidden |= {own} & since.keys()
+                self.on_cpu[cpu] = own
             if name in ('softirq_raise', 'softirq_entry'):
                 key = (cpu, number(text, 'vec'))
                 if name == 'softirq_raise':

@@ -1,0 +1,116 @@
+/* model_task.c - threads and processes as forks and perf's own records tell them, on traces laid by hand. */
+#include "fake_trace.h"
+#include "model/model.h"
+#include "../tap.h"
+
+static struct fake *perf_trace(void)
+{
+	struct fake *k = fake_new("perf");
+
+	/* There before: two threads of process 10, whose parent is 5. perf stamps these with the begin. */
+	fake_event(k, 100, 0, "perf_fork", "pid=10 ppid=5 tid=10 ptid=5 time=0");
+	fake_event(k, 100, 0, "perf_comm", "pid=10 tid=10 comm='server' exec=0");
+	fake_event(k, 100, 0, "perf_fork", "pid=10 ppid=10 tid=11 ptid=10 time=0");
+	fake_event(k, 100, 0, "perf_comm", "pid=10 tid=11 comm='worker' exec=0");
+	fake_event(k, 200, 0, "sched_switch", "prev_tid=0 next_tid=10 prev_state=0 next_prio=20");
+	return k;
+}
+
+static void run(struct fake *k, struct ww_facts *f)
+{
+	struct ww_err err = {0};
+
+	ww_facts_init(f);
+	TAP_NEED(ww_model_run(fake_open(k), NULL, f, &err) == 0, "the model runs: %s", err.message);
+}
+
+/* "tid pid parent-tid begin name" of the n-th thread of that number; "none". */
+static const char *nth(const struct ww_facts *f, int32_t tid, uint32_t n)
+{
+	static char buf[128];
+
+	for (uint32_t t = 0; t < f->thread.n; t++) {
+		if (f->thread.tid[t] != tid || n--)
+			continue;
+		uint32_t parent = f->thread.parent[t];
+		snprintf(buf, sizeof(buf), "%d %d %d %lld %s", tid, f->thread.pid[t], parent == WW_NONE ? -1 : f->thread.tid[parent],
+			 (long long)f->thread.start_ts_ns[t], ww_facts_str(f, f->thread.comm[t]));
+		return buf;
+	}
+	return "none";
+}
+
+static void test_there_before(void)
+{
+	struct fake *k = perf_trace();
+	struct ww_facts f;
+
+	run(k, &f);
+	is_str(nth(&f, 10, 0), "10 10 -1 100 server", "a process that was there, from the begin");
+	is_str(nth(&f, 11, 0), "11 10 -1 100 worker", "its other thread");
+	uint32_t p = f.thread.process[ww_facts_thread_find(&f, 11, 150)];
+	ok(p == f.thread.process[ww_facts_thread_find(&f, 10, 150)], "are of one process");
+	uint32_t parent = f.process.parent[p];
+	is_i64(parent == WW_NONE ? -1 : f.process.pid[parent], 5, "whose parent is known");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
+static void test_forks(void)
+{
+	struct fake *k = perf_trace();
+	struct ww_facts f;
+
+	fake_event(k, 300, 0, "perf_fork", "pid=10 ppid=10 tid=12 ptid=10 time=300");
+	/* of this one there is the event too, which knows no process */
+	fake_event(k, 400, 0, "perf_fork", "pid=20 ppid=10 tid=20 ptid=10 time=400");
+	fake_event(k, 410, 0, "sched_process_fork", "parent_tid=10 child_tid=20 child_comm='server'");
+	fake_event(k, 420, 0, "sched_wakeup_new", "tid=20 target_cpu=0");
+	fake_event(k, 500, 0, "sched_switch", "prev_tid=10 next_tid=20 prev_state=1 next_prio=20");
+	fake_event(k, 550, 0, "perf_comm", "pid=20 tid=20 comm='child' exec=1");
+	fake_event(k, 600, 0, "perf_exit", "pid=20 ppid=10 tid=20 ptid=10 time=600");
+	fake_event(k, 610, 0, "sched_switch", "prev_tid=20 next_tid=10 prev_state=16 next_prio=20");
+	/* the number again, by another parent */
+	fake_event(k, 700, 0, "perf_fork", "pid=11 ppid=10 tid=20 ptid=11 time=700");
+	fake_event(k, 800, 0, "sched_switch", "prev_tid=10 next_tid=20 prev_state=1 next_prio=20");
+	run(k, &f);
+	is_str(nth(&f, 12, 0), "12 10 10 300 server", "a new thread of its process");
+	is_str(nth(&f, 20, 0), "20 20 10 400 child", "a new process begins with perf's record, and calls itself otherwise");
+	uint32_t t = ww_facts_thread_find(&f, 20, 450);
+	is_i64(f.thread.end_ts_ns[t], 610, "and ends");
+	is_i64(f.name_change.n, 1, "with one other name");
+	is_i64(f.name_change.ts_ns[0], 550, "when it took it");
+	is_str(nth(&f, 20, 1), "20 11 11 700 worker", "the number is used again");
+	is_str(nth(&f, 20, 2), "none", "and no fork was taken for two");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
+/* perf tells of tasks before it records the first switch: what such a thread did until then nobody knows. */
+static void test_born_before_switches(void)
+{
+	struct fake *k = fake_new("perf");
+	struct ww_facts f;
+
+	/* the dump, stamped with the begin, was written after the fork */
+	fake_event(k, 100, 0, "perf_fork", "pid=30 ppid=10 tid=30 ptid=10 time=0");
+	fake_event(k, 110, 0, "perf_fork", "pid=30 ppid=10 tid=30 ptid=10 time=110");
+	fake_event(k, 900, 0, "sched_switch", "prev_tid=0 next_tid=30 prev_state=0 next_prio=20");
+	fake_event(k, 950, 0, "perf_fork", "pid=31 ppid=30 tid=31 ptid=30 time=950");
+	fake_event(k, 990, 0, "sched_switch", "prev_tid=30 next_tid=31 prev_state=1 next_prio=20");
+	run(k, &f);
+	is_str(nth(&f, 30, 0), "30 30 10 110 ", "one thread of the dump and the fork");
+	is_str(nth(&f, 30, 1), "none", "not two");
+	is_str(ww_state_name(f.state.state[f.state_first[ww_facts_thread_find(&f, 30, 500)]]), "unknown", "nobody knows what it did");
+	is_str(ww_state_name(f.state.state[f.state_first[ww_facts_thread_find(&f, 31, 960)]]), "runqueue", "a later one wants a CPU");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
+int main(void)
+{
+	test_born_before_switches();
+	test_there_before();
+	test_forks();
+	return done_testing();
+}
