@@ -295,6 +295,7 @@ static void damaged(void)
 		{"packet size 2^64-1", 82 + 32, UINT64_MAX, 8, WW_ECORRUPT, 6, 82},
 		{"content larger than the packet", 82 + 24, 1u << 20, 8, WW_ECORRUPT, 6, 82},
 		{"content smaller than the header", 82 + 24, 8, 8, WW_ECORRUPT, 6, 82},
+		{"a time stamp far behind its packet's end", 82 + PACKET_HEAD + 11, 5000000000, 8, WW_ECORRUPT, 7, 82 + PACKET_HEAD + 10},
 		{"event of no class", 82 + PACKET_HEAD + 10, 77, 1, WW_ECORRUPT, 7, 82 + PACKET_HEAD + 10},
 	};
 

@@ -84,6 +84,7 @@ struct ctf_stream {
 	struct ctf_sub *sub;
 	struct ctf_cursor c;
 	uint64_t clock;        /* cycles, full width */
+	uint64_t earliest, span; /* cycles: a stamp of the packet's that is not in [earliest, earliest + span] is damaged */
 	uint64_t event_pos;    /* bits: begin of the event at hand */
 	uint64_t body_pos;     /* bits: after its header */
 	int64_t ts_ns, last_ts_ns;

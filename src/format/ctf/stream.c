@@ -52,6 +52,21 @@ static void leave_behind(struct ctf_stream *s, const struct ctf_packet *prev, co
 	s->behind = pk->off;
 }
 
+/* The time that a packet's events may be of is the packet's own, and a moment more: some tracers read the clock for
+ * its end before that of the last event. A damaged stamp is mostly off by far more, and were it believed, all
+ * that follows it would be seconds late, as a stamp that goes back says that the counter has wrapped. */
+static void bound_stamps(struct ctf_stream *s, const struct ctf_packet *pk)
+{
+	const uint64_t hz = s->sc->clock ? s->sc->clock->freq_hz : 0, moment = hz / 50;
+
+	s->earliest = 0;
+	s->span = UINT64_MAX;
+	if (!hz || !pk->has_begin || !pk->has_end || pk->end < pk->begin || pk->end > UINT64_MAX - moment)
+		return;
+	s->earliest = pk->begin - WW_MIN(pk->begin, moment);
+	s->span = pk->end + moment - s->earliest;
+}
+
 /* Loads the next packet; false: there is none. */
 static bool load_packet(struct ctf_stream *s)
 {
@@ -79,6 +94,7 @@ static bool load_packet(struct ctf_stream *s)
 		s->clock = pk->begin;
 	else if (s->sub->m->version == 2)
 		s->clock = 0; /* so says CTF2-SPEC-2.0, section 6.1; CTF 1.8 is silent and goes on counting */
+	bound_stamps(s, pk);
 	s->tail_lost = lost_in(prev, pk);
 	if (prev && prev->has_seq && pk->has_seq && pk->seq != prev->seq + 1)
 		s->gap_due = true; /* whole packets are missing */
@@ -227,6 +243,11 @@ int ctf_stream_advance(struct ctf_stream *s)
 		}
 		s->event_pos = s->c.pos;
 		if (WW_UNLIKELY(header(s, &id))) {
+			packet_damaged(s);
+			continue;
+		}
+		if (WW_UNLIKELY(s->clock - s->earliest > s->span)) {
+			(void)ctf_decode_fail(&s->c, WW_ECORRUPT, "an event whose time stamp is far outside its packet's time");
 			packet_damaged(s);
 			continue;
 		}
