@@ -84,7 +84,7 @@ def check_trace(whywait, trace, name, schemas):
     for r in once[:MAX_THREADS]:
         j, st = run(whywait, 'report', '--json', '--threads', '-q', '--tid', str(r['tid']), trace)
         try:
-            jsonschema.validate(j, schemas['report'])
+            schemas['report'].validate(j)
         except jsonschema.ValidationError as e:
             bad.append('tid %d: %s at %s' % (r['tid'], e.message[:200], list(e.path)))
         for t in [j] + j['threads']:
@@ -102,12 +102,12 @@ def check_trace(whywait, trace, name, schemas):
         seen += 1
         if seen % 10 == 1:
             t, _ = run(whywait, 'tree', '--json', '-q', '--tid', str(r['tid']), trace)
-            jsonschema.validate(t, schemas['tree'])
+            schemas['tree'].validate(t)
             if t['waits'] != j['waits']:
                 bad.append('tid %d: tree and report tell of different waits' % r['tid'])
     ok(not bad, '%s: %d threads add up, chains cover, schemas hold' % (name, seen), '\n'.join(bad))
     j, _ = run(whywait, 'report', '--json', '-q', trace)
-    jsonschema.validate(j, schemas['report'])
+    schemas['report'].validate(j)
     ok(sums_problem(j) is None, name + ': the default target is %s' % j['target']['comm'], sums_problem(j))
     half = j['begin_ns'] + j['wall_ns'] // 2
     a, _ = run(whywait, 'report', '--json', '-q', '--tid', str(j['target']['tid']), '--to', str(half), trace)
@@ -118,9 +118,9 @@ def check_trace(whywait, trace, name, schemas):
 
 def main():
     whywait, root = os.environ['WHYWAIT'], os.environ.get('WW_TRACES', '')
-    schemas = {k: json.load(open(os.path.join(HERE, k + '.json'))) for k in ('report', 'tree')}
+    schemas = {k: jsonschema.Draft7Validator(json.load(open(os.path.join(HERE, k + '.json')))) for k in ('report', 'tree')}
     for s in schemas.values():
-        jsonschema.Draft7Validator.check_schema(s)
+        s.check_schema(s.schema)
     traces = sys.argv[1:] or sorted({os.path.dirname(m) for m in glob.glob(os.path.join(root, '**/metadata'), recursive=True)
                      if 'ust' not in os.path.relpath(m, root).split('/')})
     if not traces:
