@@ -20,7 +20,7 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[MAX] = {"max_ns", "longest", WW_T_DUR, ""},
 	[MAX_AT] = {"max_ts_ns", "at", WW_T_TIME, "when the longest one began"},
 	[STACK] = {"stack", "called from, innermost first", WW_T_TEXT,
-		   "the program's functions in the longest one; empty: not recorded (record --stacks)"},
+		   "the program's functions in the longest one; empty: not recorded (record --stacks, perf record -g, LTTng's callstack-user)"},
 };
 
 struct sum {

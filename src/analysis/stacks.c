@@ -165,7 +165,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 
 	if (!f->stack.n) {
 		ww_err_set(err, WW_ENOENT, f->host.trace_path, WW_ERR_NO_OFFSET, "the trace holds no call stacks");
-		return ww_err_hint(err, "record it with --stacks");
+		return ww_err_hint(err, "record it with --stacks (perf: -g; LTTng: the contexts callstack-kernel and callstack-user of sched_switch)");
 	}
 	for (uint32_t s = 0; s < f->stack.n; s++) {
 		if (!ww_query_takes(f, q, f->stack.thread[s]))
@@ -202,6 +202,6 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 }
 
 const struct ww_analysis ww_analysis_stacks = {
-	.name = "stacks", .summary = "where in the program threads blocked, and how long (record --stacks)",
+	.name = "stacks", .summary = "where in the program threads blocked, and how long (record --stacks, perf record -g)",
 	.columns = columns, .ncolumns = NCOLUMNS, .run = run, .of_command = true,
 };

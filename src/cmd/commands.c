@@ -33,7 +33,7 @@ const struct ww_command ww_commands[] = {
 	{"irq", "interrupts, softirqs, timers: how often, how long, whom they interrupted", ww_table_cmd},
 	{"locks", "waiting for futexes and locks: which, who waited, who held it", ww_table_cmd},
 	{"net", "connections: bytes, retransmissions, round trips, who waited for them", ww_table_cmd},
-	{"stacks", "where in the program threads blocked, and how long (record --stacks)", ww_table_cmd},
+	{"stacks", "where in the program threads blocked, and how long (record --stacks, perf record -g)", ww_table_cmd},
 	{"sql", "SQL over what happened and over every analysis; a prompt without a query", cmd_sql},
 	{"events", "the raw events, one a line", cmd_events},
 	{"info", "what a trace is: producer, clock, streams, event types", cmd_info},

@@ -139,6 +139,7 @@ void ww_fd_copy(struct ww_proc *to, const struct ww_proc *from)
 	ww_vec_clear(&to->vmas);
 	for (size_t i = 0; i < from->vmas.n; i++)
 		*ww_vec_push(&to->vmas) = from->vmas.v[i];
+	to->perf_maps = from->perf_maps;
 }
 
 static enum ww_file_kind socket_kind(int64_t family, int64_t type)
@@ -193,16 +194,19 @@ static void made_mapping(struct ww_model *m, struct ww_thr *t, struct ww_proc *p
 			     .offset = (uint64_t)t->sc_arg[2]};
 }
 
-uint32_t ww_vma_file(struct ww_model *m, const struct ww_thr *t, uint64_t addr, uint64_t *ret_off)
+uint32_t ww_map_of(const struct ww_proc *p, uint64_t address, uint64_t *ret_offset)
 {
-	struct ww_proc *p = ww_proc_of(m, t);
-
 	for (size_t i = p ? p->vmas.n : 0; i-- > 0;)
-		if (addr >= p->vmas.v[i].start && addr < p->vmas.v[i].end) {
-			*ret_off = p->vmas.v[i].offset + (addr - p->vmas.v[i].start);
+		if (address >= p->vmas.v[i].start && address < p->vmas.v[i].end) {
+			*ret_offset = p->vmas.v[i].offset + (address - p->vmas.v[i].start);
 			return p->vmas.v[i].file;
 		}
 	return WW_NONE;
+}
+
+uint32_t ww_vma_file(struct ww_model *m, const struct ww_thr *t, uint64_t addr, uint64_t *ret_off)
+{
+	return ww_map_of(ww_proc_of(m, t), addr, ret_off);
 }
 
 void ww_fd_before_call(struct ww_model *m, struct ww_thr *t)

@@ -14,6 +14,7 @@ static const ww_handler handlers[WW_K_N] = {
 	[WW_K_NUMA_MOVE] = ww_on_numa_move, [WW_K_NUMA_SWAP] = ww_on_numa_swap, [WW_K_NUMA_STICK] = ww_on_numa_stick,
 	[WW_K_FORK] = ww_on_fork, [WW_K_PERF_FORK] = ww_on_perf_fork, [WW_K_PERF_COMM] = ww_on_perf_comm,
 	[WW_K_EXEC] = ww_on_exec, [WW_K_EXIT] = ww_on_exit, [WW_K_RENAME] = ww_on_rename,
+	[WW_K_PERF_MAP] = ww_on_perf_map,
 	[WW_K_IRQ_ENTRY] = ww_on_irq_entry, [WW_K_IRQ_EXIT] = ww_on_irq_exit,
 	[WW_K_SOFT_ENTRY] = ww_on_soft_entry, [WW_K_SOFT_EXIT] = ww_on_soft_exit,
 	[WW_K_SOFT_RAISE] = ww_on_soft_raise,
@@ -57,7 +58,7 @@ static bool has_field(const struct ww_class *c, const char *name, size_t len)
 	const char *dot = memchr(name, '.', len);
 	size_t n = dot ? (size_t)(dot - name) : len;
 
-	if (n > 7 && !memcmp(name, "common_", 7))
+	if ((n > 7 && !memcmp(name, "common_", 7)) || (n == 3 && !memcmp(name, "ctx", 3)))
 		return true; /* beside the payload; what has none gives WW_V_NONE */
 	for (uint32_t i = 0; i < c->nfields; i++)
 		if (strlen(c->field_names[i]) == n && !memcmp(c->field_names[i], name, n))
@@ -163,7 +164,7 @@ static bool looks_inside(const struct ww_bound *b)
 	if (b->kind == WW_K_SYS_EXIT)
 		return b->sc->wait == WW_W_POLL || b->sc->effect == WW_FX_PIPE || b->sc->effect == WW_FX_SOCKETPAIR;
 	return b->kind == WW_K_FORK || b->kind == WW_K_RAW_ENTRY || b->kind == WW_K_OWN_FDS ||
-	       b->kind == WW_K_OWN_STACK;
+	       b->kind == WW_K_OWN_STACK || b->kind == WW_K_SWITCH;
 }
 
 static int bind_class(struct ww_model *m, uint32_t cls, const struct ww_model_opts *opts)
@@ -204,7 +205,7 @@ static int bind_class(struct ww_model *m, uint32_t cls, const struct ww_model_op
 		note_knowledge(m, b);
 	m->has_switch_class |= b->kind == WW_K_SWITCH;
 	if (looks_inside(b))
-		ww_trace_will_visit(m->trace, cls, b->kind == WW_K_RAW_ENTRY || b->kind == WW_K_FORK);
+		ww_trace_will_visit(m->trace, cls, b->kind == WW_K_RAW_ENTRY || b->kind == WW_K_FORK || b->kind == WW_K_SWITCH);
 	return bind_fields(m, cls, c, fields, b);
 }
 

@@ -149,6 +149,7 @@ struct ww_proc {
 	uint32_t index;
 	WW_VEC(uint32_t) fds;  /* file index + 1 by descriptor; 0 unknown */
 	WW_VEC(struct ww_vma) vmas;
+	bool perf_maps; /* perf tells of these, an exec between the old ones and the new */
 };
 
 struct ww_model;
@@ -321,6 +322,8 @@ void ww_fd_set(struct ww_proc *p, int64_t fd, uint32_t file);
 void ww_fd_copy(struct ww_proc *to, const struct ww_proc *from);
 void ww_fd_after_call(struct ww_model *m, struct ww_thr *t, const struct ww_event *ev, int64_t ret);
 void ww_fd_before_call(struct ww_model *m, struct ww_thr *t);
+/* The file that is mapped there, and where in it; WW_NONE: none, or p is NULL. The newest mapping counts. */
+uint32_t ww_map_of(const struct ww_proc *p, uint64_t address, uint64_t *ret_offset);
 uint32_t ww_vma_file(struct ww_model *m, const struct ww_thr *t, uint64_t addr, uint64_t *ret_off);
 void ww_ready_at_exit(struct ww_model *m, struct ww_thr *t, const struct ww_event *ev, int64_t ret);
 void ww_ready_note(struct ww_model *m, struct ww_thr *t, int64_t fd, uint64_t data);
@@ -333,6 +336,8 @@ void ww_syscall_exit(struct ww_model *m, struct ww_thr *t, const struct ww_sysin
 void ww_syscall_forget(struct ww_thr *t);
 
 /* ---- stack.c, symbols.c ---- */
+/* Call stacks that the switch itself carries, of who leaves the CPU; before it has left. */
+void ww_stack_at_switch(struct ww_model *m, const struct ww_thr *prev, const struct ww_event *ev);
 void ww_block_finish(struct ww_model *m);
 void ww_block_of_fault(struct ww_model *m, const struct ww_thr *t, uint32_t fault);
 void ww_symbols_resolve(struct ww_model *m); /* names for all frames */
@@ -349,7 +354,7 @@ WW_HANDLER(irq_entry); WW_HANDLER(irq_exit); WW_HANDLER(soft_entry); WW_HANDLER(
 WW_HANDLER(vector_entry); WW_HANDLER(vector_exit);
 WW_HANDLER(hrt_start); WW_HANDLER(hrt_cancel); WW_HANDLER(hrt_expire); WW_HANDLER(timer_done);
 WW_HANDLER(tmr_start); WW_HANDLER(tmr_expire);
-WW_HANDLER(bio_queue); WW_HANDLER(bio_merge); WW_HANDLER(rq_merge); WW_HANDLER(rq_queue); WW_HANDLER(rq_issue); WW_HANDLER(rq_complete);
+WW_HANDLER(perf_map); WW_HANDLER(bio_queue); WW_HANDLER(bio_merge); WW_HANDLER(rq_merge); WW_HANDLER(rq_queue); WW_HANDLER(rq_issue); WW_HANDLER(rq_complete);
 WW_HANDLER(net_send); WW_HANDLER(net_recv);
 WW_HANDLER(work_queue); WW_HANDLER(work_start); WW_HANDLER(work_end);
 WW_HANDLER(sys_entry); WW_HANDLER(sys_exit); WW_HANDLER(raw_entry); WW_HANDLER(raw_exit);

@@ -213,6 +213,8 @@ void ww_on_switch(struct ww_model *m, const struct ww_event *ev)
 		ww_thr_set_comm(m, prev, &ev->v[S_SW_PREV_COMM]);
 	if (!next->idle && ww_v_has(ev, S_SW_NEXT_COMM))
 		ww_thr_set_comm(m, next, &ev->v[S_SW_NEXT_COMM]);
+	if (WW_UNLIKELY(ww_v_has(ev, S_SW_CHAIN) || ww_v_has(ev, S_SW_KERNEL_STACK) || ww_v_has(ev, S_SW_USER_STACK)))
+		ww_stack_at_switch(m, prev, ev);
 	ww_cpu_drop_frames(m);
 	ww_loopback_switched(m->cpu, next->idle);
 	leave_cpu(m, prev, next, ww_v_int(ev, S_SW_STATE, 0));

@@ -128,7 +128,8 @@ void ww_on_exec(struct ww_model *m, const struct ww_event *ev)
 	struct ww_proc *p = ww_proc_of(m, t);
 	if (p) {
 		m->f->process.exe[p->index] = exe;
-		ww_vec_clear(&p->vmas);
+		if (!p->perf_maps)
+			ww_vec_clear(&p->vmas);
 	}
 }
 
@@ -188,4 +189,7 @@ void ww_on_perf_comm(struct ww_model *m, const struct ww_event *ev)
 	ww_thr_set_pid(m, t, (int32_t)ww_v_int(ev, S_PC_PID, -1));
 	t->named_ts_ns = m->now;
 	ww_thr_set_comm(m, t, &ev->v[S_PC_COMM]);
+	struct ww_proc *p = ww_v_u64(ev, S_PC_EXEC) ? ww_proc_of(m, t) : NULL;
+	if (p) /* the mappings of the new program follow */
+		ww_vec_clear(&p->vmas);
 }

@@ -5,7 +5,9 @@
  */
 #include "model/vocab.h"
 
-#define SWITCH_FIELDS "prev_tid|prev_pid next_tid|next_pid prev_state next_prio next_comm prev_comm"
+#define SWITCH_FIELDS                                                                           \
+	"prev_tid|prev_pid next_tid|next_pid prev_state next_prio next_comm prev_comm "          \
+	"ctx.callchain ctx.callstack_kernel ctx.callstack_user ctx.pid"
 #define WAKE_FIELDS   "tid|pid target_cpu comm common_flags"
 #define TIMER_FIELDS(addr) addr " function expires"
 #define RQ_FIELDS     "dev sector nr_sector bytes rwbs tid"
@@ -41,8 +43,10 @@ static const struct ww_vocab_row rows[] = {
 	{WW_K_EXIT, "sched_process_exit", "tid|pid"},
 	{WW_K_EXIT, "perf_exit", "tid"},
 	{WW_K_PERF_FORK, "perf_fork", "pid ppid tid ptid time"},
-	{WW_K_PERF_COMM, "perf_comm", "pid tid comm"},
+	{WW_K_PERF_COMM, "perf_comm", "pid tid comm exec"},
 	{WW_K_RENAME, "task_rename", "pid|tid newcomm"},
+	{WW_K_PERF_MAP, "perf_mmap", "pid addr len pgoff filename"},
+	{WW_K_PERF_MAP, "perf_mmap2", "pid addr len pgoff filename maj min ino"},
 	{WW_K_IRQ_ENTRY, "irq_handler_entry", "irq name"},
 	{WW_K_IRQ_EXIT, "irq_handler_exit", "irq"},
 	{WW_K_SOFT_ENTRY, "irq_softirq_entry", "vec"},
