@@ -35,7 +35,7 @@ static const struct ww_column columns[NCOLUMNS] = {
 
 static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i)
 {
-	return ww_query_holds(q, f->fault.start_ts_ns[i]) && ww_query_takes(f, q, f->fault.thread[i]);
+	return ww_query_holds(q, f->fault.start_ts_ns[i]) && ww_query_takes_at(f, q, f->fault.thread[i], f->fault.start_ts_ns[i]);
 }
 
 static const char *file_name(const struct ww_facts *f, uint32_t file)

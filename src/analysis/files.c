@@ -64,8 +64,8 @@ enum by { BY_FILE, BY_PROCESS, BY_THREAD };
 
 struct sum {
 	uint32_t file, reads, writes, other, failed, thread, done; /* done: with both ends */
-	uint32_t returned, returned_read, returned_written;
-	int64_t read, cached, written, ns, in_cache, blocked, disk, max;
+	uint32_t calls, returned, returned_read, returned_written;
+	int64_t read, cached, written, ns, in_cache, blocked, disk, max, last_ts_ns;
 };
 
 enum direction { OTHER_CALL = 0, READ_CALL = 1, WRITE_CALL = 2, MOVE_CALL = READ_CALL | WRITE_CALL };
@@ -121,7 +121,7 @@ static uint32_t parts_of(const struct ww_facts *f, uint32_t call, enum by by, st
 
 static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i)
 {
-	return ww_query_holds(q, f->syscall.start_ts_ns[i]) && ww_query_takes(f, q, f->syscall.thread[i]);
+	return ww_query_holds(q, f->syscall.start_ts_ns[i]) && ww_query_takes_at(f, q, f->syscall.thread[i], f->syscall.start_ts_ns[i]);
 }
 
 /* Of each call whether a request to a disk that was made in it was completed before its end. */
@@ -170,7 +170,7 @@ static void add_read(const struct ww_facts *f, const bool *has_requests, uint32_
 	}
 }
 
-static void add_call(const struct ww_facts *f, const bool *has_requests, uint32_t i, struct part part, enum by by,
+static void add_part(const struct ww_facts *f, const bool *has_requests, uint32_t i, struct part part, enum by by,
 		     struct ww_rows *rows, struct ww_samples *samples)
 {
 	struct sum *s = ww_rows_get(rows, part.owner);
@@ -178,7 +178,10 @@ static void add_call(const struct ww_facts *f, const bool *has_requests, uint32_
 	int64_t ret = known ? f->syscall.ret[i] : 0, ns = f->syscall.dur_ns[i];
 
 	s->file = by == BY_FILE ? (uint32_t)part.owner : WW_NONE;
-	s->thread = f->syscall.thread[i];
+	if (!s->calls++ || f->syscall.start_ts_ns[i] >= s->last_ts_ns) {
+		s->last_ts_ns = f->syscall.start_ts_ns[i];
+		s->thread = f->syscall.thread[i];
+	}
 	s->failed += ret < 0 && ret >= -4095;
 	s->returned += known;
 	s->returned_read += known && part.dir & READ_CALL;
@@ -198,23 +201,44 @@ static void add_call(const struct ww_facts *f, const bool *has_requests, uint32_
 	ww_samples_push(samples, ww_rows_index(rows, s), ns);
 }
 
-static void add_waits(const struct ww_facts *f, const struct ww_query *q, enum by by, struct ww_rows *rows)
+static void add_call(const struct ww_facts *f, const struct ww_query *q, const bool *has_requests, uint32_t i, enum by by,
+		     struct ww_rows *rows, struct ww_samples *samples)
 {
 	struct part parts[2];
 
-	for (uint32_t i = 0; i < f->state.n; i++) {
-		uint32_t sc = f->state.syscall[i];
-		if (f->state.state[i] != WW_ST_BLOCKED || sc >= f->syscall.n || !taken(f, q, sc))
-			continue;
-		for (uint32_t k = parts_of(f, sc, by, parts); k-- > 0;) {
-			struct sum *s = ww_rows_get(rows, parts[k].owner);
+	if (taken(f, q, i))
+		for (uint32_t n = parts_of(f, i, by, parts), k = 0; k < n; k++)
+			add_part(f, has_requests, i, parts[k], by, rows, samples);
+}
 
-			s->file = by == BY_FILE ? (uint32_t)parts[k].owner : WW_NONE;
-			s->thread = f->syscall.thread[sc];
-			s->blocked += f->state.dur_ns[i];
-			if (ww_state_cause(f, i) == WW_CA_DISK)
-				s->disk += f->state.dur_ns[i];
-		}
+static void add_wait(const struct ww_facts *f, uint32_t i, enum by by, struct ww_rows *rows)
+{
+	const uint32_t call = f->state.syscall[i];
+	struct part parts[2];
+
+	for (uint32_t k = parts_of(f, call, by, parts); k-- > 0;) {
+		struct sum *s = ww_rows_get(rows, parts[k].owner);
+
+		s->blocked += f->state.dur_ns[i];
+		if (ww_state_cause(f, i) == WW_CA_DISK)
+			s->disk += f->state.dur_ns[i];
+	}
+}
+
+/* Of calls that begin in the range, also what they waited after it. */
+static void add_waits(const struct ww_facts *f, const struct ww_query *q, uint32_t t, enum by by, struct ww_rows *rows)
+{
+	uint32_t first, n;
+
+	ww_facts_states(f, t, q->from_ts_ns, q->to_ts_ns, &first, &n);
+	for (uint32_t i = first; n && i < f->state_first[t + 1]; i++) {
+		const uint32_t call = f->state.syscall[i];
+		const bool later = call < f->syscall.n && f->syscall.start_ts_ns[call] >= q->to_ts_ns;
+
+		if (i >= first + n && (later || f->state.state[i] == WW_ST_RUNNING_USER))
+			break;
+		if (f->state.state[i] == WW_ST_BLOCKED && call < f->syscall.n && taken(f, q, call))
+			add_wait(f, i, by, rows);
 	}
 }
 
@@ -284,16 +308,19 @@ static int make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_
 {
 	struct ww_samples samples = {0};
 	struct ww_rows rows;
-	struct part parts[2];
-
 	const bool *has_requests = calls_with_requests(mem, f);
 
 	ww_rows_init(&rows, sizeof(struct sum));
-	for (uint32_t i = 0; i < f->syscall.n; i++)
-		if (taken(f, q, i))
-			for (uint32_t n = parts_of(f, i, by, parts), k = 0; k < n; k++)
-				add_call(f, has_requests, i, parts[k], by, &rows, &samples);
-	add_waits(f, q, by, &rows);
+	for (uint32_t t = 0; t < f->thread.n; t++) {
+		uint32_t first, n;
+
+		if (!ww_query_takes(f, q, t))
+			continue;
+		ww_facts_calls(f, t, q->from_ts_ns, q->to_ts_ns, &first, &n);
+		for (uint32_t k = first; k < first + n; k++)
+			add_call(f, q, has_requests, f->syscall_of_thread[k], by, &rows, &samples);
+		add_waits(f, q, t, by, &rows);
+	}
 	const struct ww_fill fill = {
 		.analysis = a, .f = f, .q = q, .mem = mem, .order = longest_first,
 		.put = by == BY_THREAD ? put_thread : by == BY_PROCESS ? put_process : put_file, .samples = &samples,

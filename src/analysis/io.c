@@ -70,7 +70,7 @@ static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i
 
 	if (!ww_query_holds(q, seen_at(f, i)))
 		return false;
-	return t < f->thread.n ? ww_query_takes(f, q, t) : !ww_query_asks(q);
+	return t < f->thread.n ? ww_query_takes_at(f, q, t, seen_at(f, i)) : !ww_query_asks(q);
 }
 
 static void add(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, uint64_t key, struct ww_samples *samples)

@@ -48,7 +48,7 @@ static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i
 	uint32_t t = f->interrupt.thread[i];
 
 	return ww_query_holds(q, f->interrupt.start_ts_ns[i]) &&
-	       (!ww_query_asks(q) || (t < f->thread.n && ww_query_takes(f, q, t)));
+	       (!ww_query_asks(q) || (t < f->thread.n && ww_query_takes_at(f, q, t, f->interrupt.start_ts_ns[i])));
 }
 
 static void add(const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows, struct ww_rows *victims,

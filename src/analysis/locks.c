@@ -96,10 +96,15 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 
 	ww_rows_init(&rows, sizeof(struct sum));
 	ww_rows_init(&holders, sizeof(struct ww_share));
-	for (uint32_t i = 0; i < f->state.n; i++)
-		if (f->state.state[i] == WW_ST_BLOCKED && is_lock(f->state.cause[i]) &&
-		    ww_query_holds(q, f->state.start_ts_ns[i]) && ww_query_takes(f, q, f->state.thread[i]))
-			add(f, i, &rows, &holders, &samples);
+	for (uint32_t t = 0; t < f->thread.n; t++) {
+		uint32_t first, n;
+
+		ww_facts_states(f, t, q->from_ts_ns, q->to_ts_ns, &first, &n);
+		for (uint32_t i = first; i < first + n; i++)
+			if (f->state.state[i] == WW_ST_BLOCKED && is_lock(f->state.cause[i]) &&
+			    ww_query_holds(q, f->state.start_ts_ns[i]) && ww_query_takes_at(f, q, t, f->state.start_ts_ns[i]))
+				add(f, i, &rows, &holders, &samples);
+	}
 	const struct ww_share *most = ww_share_largest(mem, &holders, rows.n);
 	ww_rows_release(&holders);
 	const struct ww_fill fill = {

@@ -109,7 +109,7 @@ static void add_packet(const struct ww_facts *f, const struct ww_query *q, uint3
 		c->first = i;
 		c->begin = p->ts_ns[i];
 	}
-	c->asked |= p->thread[i] < f->thread.n && ww_query_takes(f, q, p->thread[i]);
+	c->asked |= p->thread[i] < f->thread.n && ww_query_takes_at(f, q, p->thread[i], p->ts_ns[i]);
 	uint32_t dir = !same_way(p, i, c->first);
 	c->end = p->ts_ns[i];
 	c->bytes[dir] += p->payload[i];
@@ -123,7 +123,7 @@ static void add_waits(const struct ww_facts *f, const struct ww_query *q, struct
 	for (uint32_t i = 0; i < f->state.n; i++) {
 		uint32_t w = f->state.wakeup[i];
 		if (f->state.state[i] != WW_ST_BLOCKED || w >= f->wakeup.n || f->wakeup.kind[w] != WW_WK_PACKET ||
-		    f->wakeup.fact[w] >= f->packet.n || !ww_query_takes(f, q, f->state.thread[i]))
+		    f->wakeup.fact[w] >= f->packet.n || !ww_query_takes_at(f, q, f->state.thread[i], f->state.start_ts_ns[i]))
 			continue;
 		const uint64_t key = key_of(&f->packet, f->wakeup.fact[w]);
 		int64_t ns = ww_query_part(q, f->state.start_ts_ns[i], f->state.dur_ns[i]);

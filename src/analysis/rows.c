@@ -155,15 +155,78 @@ static bool of_command(const struct ww_facts *f, uint32_t t)
 	return f->thread.flags[t] & WW_TF_TARGET || (f->target != WW_NONE && f->thread.pid[t] == f->thread.pid[f->target]);
 }
 
-bool ww_query_takes(const struct ww_facts *f, const struct ww_query *q, uint32_t t)
+static bool takes_thread(const struct ww_facts *f, const struct ww_query *q, uint32_t t)
 {
 	if ((q->command_only || q->tid >= 0 || q->pid >= 0) && ww_thread_is_launcher(f, t))
 		return false;
 	return (!q->command_only || of_command(f, t)) && (q->tid < 0 || f->thread.tid[t] == q->tid) && (q->pid < 0 || f->thread.pid[t] == q->pid) &&
-	       (!q->comm || !strcmp(ww_facts_str(f, f->thread.comm[t]), q->comm)) &&
-	       (!q->cgroup || cgroup_holds(q->cgroup, ww_facts_str(f, f->thread.cgroup[t])));
+	       (!q->comm || !strcmp(ww_facts_str(f, f->thread.comm[t]), q->comm));
 }
 
+bool ww_query_takes_cgroup(const struct ww_facts *f, const struct ww_query *q, uint32_t cgroup)
+{
+	return !q->cgroup || cgroup_holds(q->cgroup, ww_facts_str(f, cgroup));
+}
+
+/* The thread's first move after that time, or where it would stand. */
+static uint32_t move_after(const struct ww_facts *f, uint32_t thread, int64_t ts_ns)
+{
+	uint32_t lo = 0, hi = f->cgroup_move.n;
+
+	while (lo < hi) {
+		const uint32_t mid = lo + (hi - lo) / 2, t = f->cgroup_move.thread[mid];
+
+		if (t < thread || (t == thread && f->cgroup_move.ts_ns[mid] <= ts_ns))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+struct ww_cgroup_stay ww_cgroup_at(const struct ww_facts *f, uint32_t thread, int64_t ts_ns)
+{
+	const struct ww_cgroup_move_cols *m = &f->cgroup_move;
+	const uint32_t i = move_after(f, thread, ts_ns);
+	const bool more = i < m->n && m->thread[i] == thread && m->ts_ns[i] > ts_ns;
+
+	return (struct ww_cgroup_stay){
+		.cgroup = i && m->thread[i - 1] == thread ? m->to[i - 1] : more ? m->from[i] : f->thread.cgroup[thread],
+		.end_ts_ns = more ? m->ts_ns[i] : INT64_MAX,
+	};
+}
+
+int64_t ww_query_cgroup_part(const struct ww_facts *f, const struct ww_query *q, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns)
+{
+	int64_t ns = 0, end;
+
+	if (!q->cgroup)
+		return WW_MAX(to_ts_ns - from_ts_ns, 0);
+	for (int64_t at = from_ts_ns; at < to_ts_ns; at = end) {
+		const struct ww_cgroup_stay stay = ww_cgroup_at(f, thread, at);
+
+		end = WW_MIN(stay.end_ts_ns, to_ts_ns);
+		ns += ww_query_takes_cgroup(f, q, stay.cgroup) ? end - at : 0;
+	}
+	return ns;
+}
+
+bool ww_query_takes_at(const struct ww_facts *f, const struct ww_query *q, uint32_t t, int64_t ts_ns)
+{
+	return takes_thread(f, q, t) && (!q->cgroup || ww_query_takes_cgroup(f, q, ww_cgroup_at(f, t, ts_ns).cgroup));
+}
+
+bool ww_query_takes(const struct ww_facts *f, const struct ww_query *q, uint32_t t)
+{
+	if (!takes_thread(f, q, t))
+		return false;
+	if (ww_query_takes_cgroup(f, q, f->thread.cgroup[t]))
+		return true;
+	for (uint32_t i = move_after(f, t, INT64_MIN); i < f->cgroup_move.n && f->cgroup_move.thread[i] == t; i++)
+		if (ww_query_takes_cgroup(f, q, f->cgroup_move.from[i]) || ww_query_takes_cgroup(f, q, f->cgroup_move.to[i]))
+			return true;
+	return false;
+}
 int ww_query_need_cgroups(const struct ww_facts *f, struct ww_err *err)
 {
 	for (uint32_t t = 0; t < f->thread.n; t++)

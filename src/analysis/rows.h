@@ -84,8 +84,22 @@ static inline bool ww_query_asks(const struct ww_query *q)
 	return q->tid >= 0 || q->pid >= 0 || q->comm || q->cgroup;
 }
 
-/* Does it ask about this thread? One that names none asks about all. By cgroup: the last one that it was in. */
+/* Does it ask about this thread? One that names none asks about all. By cgroup: it was in it at some time. */
 bool ww_query_takes(const struct ww_facts *f, const struct ww_query *q, uint32_t thread);
+/* About what this thread did or had then? By cgroup: it was in it at that time. */
+bool ww_query_takes_at(const struct ww_facts *f, const struct ww_query *q, uint32_t thread, int64_t ts_ns);
+
+/* The cgroup (a str) that the thread was in then, and until when: its next move, or INT64_MAX. */
+struct ww_cgroup_stay {
+	uint32_t cgroup;
+	int64_t end_ts_ns;
+};
+
+struct ww_cgroup_stay ww_cgroup_at(const struct ww_facts *f, uint32_t thread, int64_t ts_ns);
+/* Is that cgroup, a str, asked about? */
+bool ww_query_takes_cgroup(const struct ww_facts *f, const struct ww_query *q, uint32_t cgroup);
+/* How much of [from, to) the thread was in the cgroup that is asked about; all of it where none is. */
+int64_t ww_query_cgroup_part(const struct ww_facts *f, const struct ww_query *q, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns);
 
 /* What tells the thread's process from others, of 33 bits; of an unknown process nobody knows who else is in it. */
 static inline uint64_t ww_process_key(const struct ww_facts *f, uint32_t thread)

@@ -61,8 +61,13 @@ static void add_states(const struct ww_facts *f, const struct ww_query *q, uint3
 		       struct ww_samples *samples)
 {
 	int64_t waited = 0;
+	uint32_t first, n;
 
-	for (uint32_t i = f->state_first[t]; i < f->state_first[t + 1]; i++) {
+	ww_facts_states(f, t, q->from_ts_ns, q->to_ts_ns, &first, &n);
+	const uint32_t end_row = first + n;
+	while (first > f->state_first[t] && is_ready(f->state.state[first - 1]))
+		first--; /* a delay that ends in the range may have begun before it */
+	for (uint32_t i = first; i < end_row; i++) {
 		int64_t start = f->state.start_ts_ns[i], end = start + f->state.dur_ns[i];
 		uint32_t w = f->state.wakeup[i];
 		if (is_ready(f->state.state[i])) {
@@ -72,7 +77,7 @@ static void add_states(const struct ww_facts *f, const struct ww_query *q, uint3
 			waited += end - start;
 			continue;
 		}
-		if (waited && is_on_cpu(f->state.state[i]) && ww_query_holds(q, start)) {
+		if (waited && is_on_cpu(f->state.state[i]) && ww_query_holds(q, start) && ww_query_takes_at(f, q, t, start)) {
 			struct sum *s = ww_rows_get(rows, t);
 			s->thread = t;
 			add_delay(s, samples, ww_rows_index(rows, s), waited, start);
@@ -100,7 +105,7 @@ static void add_runs(struct ww_arena *mem, const struct ww_facts *f, const struc
 		const bool moved = last_cpu[t] && last_cpu[t] != f->run.cpu[i] + 1, begins = ww_query_holds(q, start);
 		const bool taken_away = f->run.end_reason[i] == WW_RE_PREEMPTED && ww_query_holds(q, end);
 		last_cpu[t] = f->run.cpu[i] + 1;
-		if ((!ns && !begins && !taken_away) || (f->thread.flags[t] & WW_TF_IDLE) || !ww_query_takes(f, q, t))
+		if ((!ns && !begins && !taken_away) || (f->thread.flags[t] & WW_TF_IDLE) || !ww_query_takes_at(f, q, t, start))
 			continue;
 		struct sum *s = ww_rows_get(rows, t);
 		s->thread = t;
@@ -224,7 +229,7 @@ static void add_pairs(const struct ww_facts *f, const struct ww_query *q, struct
 			uint32_t i = f->run_of_cpu[k], j = f->run_of_cpu[k + 1], of = f->run.thread[i];
 			int64_t end = f->run.start_ts_ns[i] + f->run.dur_ns[i];
 			if (f->run.end_reason[i] != WW_RE_PREEMPTED || f->run.next[i] >= f->thread.n ||
-			    (f->thread.flags[of] & WW_TF_IDLE) || !ww_query_holds(q, end) || !ww_query_takes(f, q, of))
+			    (f->thread.flags[of] & WW_TF_IDLE) || !ww_query_holds(q, end) || !ww_query_takes_at(f, q, of, f->run.start_ts_ns[i]))
 				continue;
 			struct pair *p = ww_rows_get(rows, ((uint64_t)f->run.next[i] << 32) | of);
 			p->by = f->run.next[i];
@@ -332,9 +337,9 @@ static int run_numa(struct ww_arena *mem, const struct ww_facts *f, const struct
 	for (uint32_t i = 0; i < m->n; i++) {
 		if (!ww_query_holds(q, m->ts_ns[i]))
 			continue;
-		if (m->thread[i] < f->thread.n && ww_query_takes(f, q, m->thread[i]))
+		if (m->thread[i] < f->thread.n && ww_query_takes_at(f, q, m->thread[i], m->ts_ns[i]))
 			add_between(&rows, m->thread[i], m->from_node[i], m->to_node[i], m->kind[i]);
-		if (m->other[i] < f->thread.n && ww_query_takes(f, q, m->other[i]))
+		if (m->other[i] < f->thread.n && ww_query_takes_at(f, q, m->other[i], m->ts_ns[i]))
 			add_between(&rows, m->other[i], m->to_node[i], m->from_node[i], m->kind[i]);
 	}
 	const struct ww_fill fill = {

@@ -168,7 +168,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 		return ww_err_hint(err, "record it with --stacks (perf: -g; LTTng: the contexts callstack-kernel and callstack-user of sched_switch)");
 	}
 	for (uint32_t s = 0; s < f->stack.n; s++) {
-		if (!ww_query_takes(f, q, f->stack.thread[s]))
+		if (!ww_query_takes_at(f, q, f->stack.thread[s], f->stack.ts_ns[s]))
 			continue;
 		/* The kernel's comes first, the user's follows it for the same thread. */
 		bool kernel = f->stack.kernel[s];

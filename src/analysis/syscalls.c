@@ -86,15 +86,16 @@ static void add_thread(const struct ww_facts *f, const struct ww_query *q, uint3
 {
 	uint32_t first, n;
 
-	for (uint32_t k = f->syscall_first[t]; k < f->syscall_first[t + 1]; k++) {
+	ww_facts_calls(f, t, q->from_ts_ns, q->to_ts_ns, &first, &n);
+	for (uint32_t k = first; k < first + n; k++) {
 		uint32_t i = f->syscall_of_thread[k];
-		if (ww_query_holds(q, f->syscall.start_ts_ns[i]))
+		if (ww_query_takes_at(f, q, t, f->syscall.start_ts_ns[i]))
 			add_call(f, i, all);
 	}
 	ww_facts_states(f, t, q->from_ts_ns, q->to_ts_ns, &first, &n);
 	for (uint32_t i = first; i < first + n; i++) {
 		uint32_t sc = f->state.syscall[i];
-		if (f->state.state[i] != WW_ST_BLOCKED || sc >= f->syscall.n)
+		if (f->state.state[i] != WW_ST_BLOCKED || sc >= f->syscall.n || !ww_query_takes_at(f, q, t, f->syscall.start_ts_ns[sc]))
 			continue;
 		struct sum *s = sum_of(f, all, t, f->syscall.name[sc]);
 		int64_t ns = ww_query_part(q, f->state.start_ts_ns[i], f->state.dur_ns[i]);

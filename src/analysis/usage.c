@@ -82,9 +82,12 @@ static void sum_threads(const struct ww_facts *f, const struct ww_query *q, stru
 		const bool begins = ww_query_holds(q, f->run.start_ts_ns[i]);
 		if ((!ns && !begins) || (f->thread.flags[t] & WW_TF_IDLE) || !ww_query_takes(f, q, t))
 			continue;
+		const int64_t from = WW_MAX(f->run.start_ts_ns[i], q->from_ts_ns), part = ww_query_cgroup_part(f, q, t, from, from + ns);
+		if (!part && !ww_query_takes_at(f, q, t, from))
+			continue; /* it was in another cgroup */
 		struct sum *s = ww_rows_get(r, t);
 		s->thread = t;
-		s->ns += ns;
+		s->ns += part;
 		s->count += begins;
 	}
 }
@@ -164,41 +167,22 @@ static int run_processes(struct ww_arena *mem, const struct ww_facts *f, const s
 	return fill(mem, f, q, ret, &ww_analysis_usage_process, &r, most_first, put_process);
 }
 
-/* A thread's moves, found by thread; each leads to its next one (index + 1, 0 none). */
-struct moves {
-	struct ww_u64map first;
-	uint32_t *next;
-};
-
-static void moves_make(struct ww_arena *mem, const struct ww_facts *f, struct moves *m)
-{
-	*m = (struct moves){.next = WW_ARENA_ARRAY(mem, uint32_t, f->cgroup_move.n + 1)};
-	for (uint32_t i = f->cgroup_move.n; i-- > 0;) {
-		uint64_t *first = ww_u64map_get(&m->first, f->cgroup_move.thread[i], 0, NULL);
-		m->next[i] = (uint32_t)*first;
-		*first = i + 1;
-	}
-}
-
 /* Is told of each part of a run in which the thread was in one cgroup. */
 typedef void (*piece_fn)(void *ctx, uint32_t cgroup, uint32_t thread, int64_t from, int64_t to);
 
-/* A run of a thread that was moved meanwhile is of several. */
-static void each_piece(const struct ww_facts *f, const struct moves *m, uint32_t thread, int64_t from, int64_t to,
-		       piece_fn piece, void *ctx)
+/* A run of a thread that was moved meanwhile is of several; those in cgroups that are not asked about are left out. */
+static void each_piece(const struct ww_facts *f, const struct ww_query *q, uint32_t thread, int64_t from, int64_t to, piece_fn piece,
+		       void *ctx)
 {
-	const uint64_t *first = m->first.n ? ww_u64map_find(&m->first, thread) : NULL;
-	uint32_t cgroup = first ? f->cgroup_move.from[*first - 1] : f->thread.cgroup[thread];
+	int64_t end;
 
-	for (uint32_t k = first ? (uint32_t)*first : 0; k && f->cgroup_move.ts_ns[k - 1] < to; k = m->next[k - 1]) {
-		int64_t at = f->cgroup_move.ts_ns[k - 1];
-		if (at > from) {
-			piece(ctx, cgroup, thread, from, at);
-			from = at;
-		}
-		cgroup = f->cgroup_move.to[k - 1];
+	for (; from < to; from = end) {
+		const struct ww_cgroup_stay stay = ww_cgroup_at(f, thread, from);
+
+		end = WW_MIN(stay.end_ts_ns, to);
+		if (ww_query_takes_cgroup(f, q, stay.cgroup))
+			piece(ctx, stay.cgroup, thread, from, end);
 	}
-	piece(ctx, cgroup, thread, from, to);
 }
 
 /* The part of a run that lies in the range, of a thread that is asked for; false: none. */
@@ -254,16 +238,13 @@ static int run_cgroups(struct ww_arena *mem, const struct ww_facts *f, const str
 		       struct ww_err *err)
 {
 	struct cgroup_sums all;
-	struct moves moves;
 	int64_t from, to;
 
 	ww_rows_init(&all.r, sizeof(struct cgroup_sum));
 	ww_rows_init(&all.pairs, sizeof(struct ww_share));
-	moves_make(mem, f, &moves);
 	for (uint32_t i = 0; i < f->run.n; i++)
 		if (taken_part(f, q, i, &from, &to))
-			each_piece(f, &moves, f->run.thread[i], from, to, add_cgroup, &all);
-	ww_u64map_release(&moves.first);
+			each_piece(f, q, f->run.thread[i], from, to, add_cgroup, &all);
 	ww_rows_release(&all.pairs);
 	return fill(mem, f, q, ret, &ww_analysis_usage_cgroup, &all.r, most_cgroup_first, put_cgroup);
 }
@@ -301,19 +282,35 @@ struct slice_sum {
 	uint32_t slice, thread, cgroup;
 };
 
+/* Whose slice it is: a number of at most 33 bits. */
+typedef uint64_t (*who_fn)(const struct ww_facts *f, uint32_t cgroup, uint32_t thread);
+
 struct slice_sums {
 	const struct ww_facts *f;
-	const struct ww_analysis *a;
+	who_fn who;
 	struct ww_slicing s;
 	struct ww_rows r;
 };
 
+static uint64_t by_thread(const struct ww_facts *f, uint32_t cgroup, uint32_t thread)
+{
+	return thread;
+}
+
+static uint64_t by_process(const struct ww_facts *f, uint32_t cgroup, uint32_t thread)
+{
+	return ww_process_key(f, thread);
+}
+
+static uint64_t by_cgroup(const struct ww_facts *f, uint32_t cgroup, uint32_t thread)
+{
+	return cgroup;
+}
+
 static void add_slices(void *ctx, uint32_t cgroup, uint32_t thread, int64_t from, int64_t to)
 {
 	struct slice_sums *all = ctx;
-	const uint64_t who = all->a == &ww_analysis_usage_cgroup_time	? cgroup
-			     : all->a == &ww_analysis_usage_process_time ? ww_process_key(all->f, thread)
-									 : thread; /* of at most 33 bits */
+	const uint64_t who = all->who(all->f, cgroup, thread);
 
 	for (uint32_t i = (uint32_t)((from - all->s.from_ts_ns) / all->s.every_ns); i < all->s.n && from < to; i++) {
 		struct slice_sum *s = ww_rows_get(&all->r, (uint64_t)i << 33 | who);
@@ -336,53 +333,62 @@ static int earliest_first(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
 }
 
-static bool put_slice(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+/* All but whose it is. */
+static void put_slice(const struct ww_fill *x, const struct slice_sum *s, union ww_cell *c)
 {
-	const struct slice_sum *s = sum;
 	union ww_cell *last = c + x->analysis->ncolumns - 1;
 
 	ww_slicing_bounds(x->ctx, s->slice, &c[S_TS].i, &c[S_DUR].i);
 	c[S_DUR].i -= c[S_TS].i;
-	if (x->analysis == &ww_analysis_usage_cgroup_time) {
-		c[S_WHO].s = ww_facts_str(x->f, s->cgroup);
-	} else if (x->analysis == &ww_analysis_usage_process_time) {
-		c[S_WHO].i = x->f->thread.pid[s->thread];
-		c[S_WHO + 1].s = ww_name_comm(x->f, ww_process_main(x->f, s->thread));
-	} else {
-		c[S_WHO].i = x->f->thread.tid[s->thread];
-		c[S_WHO + 1].i = x->f->thread.pid[s->thread];
-		c[S_WHO + 2].s = ww_name_comm(x->f, s->thread);
-	}
 	last[-1].i = s->ns;
 	last->d = percent(s->ns, c[S_DUR].i);
+}
+
+static bool put_thread_slice(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	const struct slice_sum *s = sum;
+
+	c[S_WHO].i = x->f->thread.tid[s->thread];
+	c[S_WHO + 1].i = x->f->thread.pid[s->thread];
+	c[S_WHO + 2].s = ww_name_comm(x->f, s->thread);
+	put_slice(x, s, c);
 	return true;
 }
 
-static int make_slices(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
-		       const struct ww_analysis *a, struct ww_err *err)
+static bool put_process_slice(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
 {
-	struct slice_sums all = {.f = f, .a = a};
-	struct moves moves;
+	const struct slice_sum *s = sum;
+
+	c[S_WHO].i = x->f->thread.pid[s->thread];
+	c[S_WHO + 1].s = ww_name_comm(x->f, ww_process_main(x->f, s->thread));
+	put_slice(x, s, c);
+	return true;
+}
+
+static bool put_cgroup_slice(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
+{
+	const struct slice_sum *s = sum;
+
+	c[S_WHO].s = ww_facts_str(x->f, s->cgroup);
+	put_slice(x, s, c);
+	return true;
+}
+
+/* `fill` has who is asked, and how its rows are filled. */
+static int make_slices(struct ww_fill fill, struct ww_table *ret, who_fn who, struct ww_err *err)
+{
+	struct slice_sums all = {.f = fill.f, .who = who};
 	int64_t from, to;
-	int rc = ww_slicing_make(f, q, f->host.ncpus, "CPUs", &all.s, err);
+	int rc = ww_slicing_make(fill.f, fill.q, fill.f->host.ncpus, "CPUs", &all.s, err);
 
 	if (rc)
 		return rc;
 	ww_rows_init(&all.r, sizeof(struct slice_sum));
-	moves_make(mem, f, &moves);
-	for (uint32_t i = 0; i < f->run.n; i++) {
-		if (!taken_part(f, q, i, &from, &to))
-			continue;
-		from = WW_MAX(from, all.s.from_ts_ns);
-		if (a == &ww_analysis_usage_cgroup_time)
-			each_piece(f, &moves, f->run.thread[i], from, to, add_slices, &all);
-		else
-			add_slices(&all, 0, f->run.thread[i], from, to);
-	}
-	ww_u64map_release(&moves.first);
-	const struct ww_fill fill = {
-		.analysis = a, .f = f, .q = q, .mem = mem, .order = earliest_first, .put = put_slice, .ctx = &all.s,
-	};
+	for (uint32_t i = 0; i < fill.f->run.n; i++)
+		if (taken_part(fill.f, fill.q, i, &from, &to))
+			each_piece(fill.f, fill.q, fill.f->run.thread[i], WW_MAX(from, all.s.from_ts_ns), to, add_slices, &all);
+	fill.order = earliest_first;
+	fill.ctx = &all.s;
 	ww_rows_fill(&fill, &all.r, ret);
 	return 0;
 }
@@ -390,19 +396,22 @@ static int make_slices(struct ww_arena *mem, const struct ww_facts *f, const str
 static int run_thread_time(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 			   struct ww_err *err)
 {
-	return make_slices(mem, f, q, ret, &ww_analysis_usage_thread_time, err);
+	return make_slices((struct ww_fill){.analysis = &ww_analysis_usage_thread_time, .f = f, .q = q, .mem = mem, .put = put_thread_slice},
+			   ret, by_thread, err);
 }
 
 static int run_process_time(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 			    struct ww_err *err)
 {
-	return make_slices(mem, f, q, ret, &ww_analysis_usage_process_time, err);
+	return make_slices((struct ww_fill){.analysis = &ww_analysis_usage_process_time, .f = f, .q = q, .mem = mem, .put = put_process_slice},
+			   ret, by_process, err);
 }
 
 static int run_cgroup_time(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 			   struct ww_err *err)
 {
-	return make_slices(mem, f, q, ret, &ww_analysis_usage_cgroup_time, err);
+	return make_slices((struct ww_fill){.analysis = &ww_analysis_usage_cgroup_time, .f = f, .q = q, .mem = mem, .put = put_cgroup_slice},
+			   ret, by_cgroup, err);
 }
 
 /* ---- by CPU ---- */
@@ -423,7 +432,15 @@ static struct cpu_sum sum_cpu(const struct ww_facts *f, const struct ww_query *q
 	for (uint32_t k = first; k < first + n; k++) {
 		uint32_t i = f->run_of_cpu[k], t = f->run.thread[i];
 		int64_t ns = ww_query_part(&range, f->run.start_ts_ns[i], f->run.dur_ns[i]);
-		*(f->thread.flags[t] & WW_TF_IDLE ? &s.idle : ww_query_takes(f, q, t) ? &s.busy : &s.other) += ns;
+		const int64_t begin = WW_MAX(f->run.start_ts_ns[i], from);
+		if (f->thread.flags[t] & WW_TF_IDLE) {
+			s.idle += ns;
+		} else {
+			const int64_t part = ww_query_takes(f, q, t) ? ww_query_cgroup_part(f, q, t, begin, begin + ns) : 0;
+
+			s.busy += part;
+			s.other += ns - part;
+		}
 		s.switches += f->run.start_ts_ns[i] >= from;
 	}
 	return s;

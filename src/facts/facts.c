@@ -71,10 +71,33 @@ int ww_facts_seal(struct ww_facts *f, struct ww_err *err)
 	ww_touch_free(f->touch);
 	f->touch = NULL;
 	ww_facts_sort_states(f);
+	ww_facts_sort_cgroup_moves(f);
 	ww_par_run(2, index_rows, f);
 	ww_facts_mark(f);
 	f->sealed = true;
 	return 0;
+}
+
+static uint32_t first_call_at(const struct ww_facts *f, uint32_t lo, uint32_t hi, int64_t ts_ns)
+{
+	while (lo < hi) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+
+		if (f->syscall.start_ts_ns[f->syscall_of_thread[mid]] < ts_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+void ww_facts_calls(const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns,
+		    uint32_t *ret_first, uint32_t *ret_n)
+{
+	const uint32_t end = f->syscall_first[thread + 1];
+
+	*ret_first = first_call_at(f, f->syscall_first[thread], end, from_ts_ns);
+	*ret_n = first_call_at(f, *ret_first, end, WW_MAX(from_ts_ns, to_ts_ns)) - *ret_first;
 }
 
 void ww_facts_states(const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns,

@@ -175,6 +175,9 @@ extern const uint32_t ww_fact_desc_count;
 /* States of the thread that overlap [from, to): first row and count. O(log). */
 void ww_facts_states(const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns,
 		     uint32_t *ret_first, uint32_t *ret_n);
+/* System calls of the thread that begin in [from, to), as positions in syscall_of_thread. O(log). */
+void ww_facts_calls(const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns,
+		    uint32_t *ret_first, uint32_t *ret_n);
 /* Runs on the CPU that overlap [from, to), as positions in run_of_cpu. */
 void ww_facts_runs(const struct ww_facts *f, uint32_t cpu, int64_t from_ts_ns, int64_t to_ts_ns,
 		   uint32_t *ret_first, uint32_t *ret_n);

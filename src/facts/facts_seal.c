@@ -245,3 +245,28 @@ void ww_facts_sort_states(struct ww_facts *f)
 		ww_pages_release(&m.spare[--m.nspare]);
 	ww_pages_release(&order);
 }
+
+static int by_thread_and_time(const void *a, const void *b)
+{
+	const struct ww_cgroup_move *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->ts_ns < y->ts_ns ? -1 : x->ts_ns > y->ts_ns;
+}
+
+void ww_facts_sort_cgroup_moves(struct ww_facts *f)
+{
+	struct ww_cgroup_move *rows = ww_xcalloc((size_t)f->cgroup_move.n + 1, sizeof(*rows));
+
+	for (uint32_t i = 0; i < f->cgroup_move.n; i++)
+		rows[i] = ww_cgroup_move_get(f, i);
+	qsort(rows, f->cgroup_move.n, sizeof(*rows), by_thread_and_time); /* glibc's is stable */
+	for (uint32_t i = 0; i < f->cgroup_move.n; i++) {
+		f->cgroup_move.ts_ns[i] = rows[i].ts_ns;
+		f->cgroup_move.thread[i] = rows[i].thread;
+		f->cgroup_move.from[i] = rows[i].from;
+		f->cgroup_move.to[i] = rows[i].to;
+	}
+	free(rows);
+}
