@@ -505,6 +505,22 @@ static void faults(void)
 		_exit(0);
 	}
 	TRY(waitpid(pid, NULL, 0));
+	/* One place that is one thing after the other, and is each of them in several processes: where the kernel's
+	 * description of a mapping or of an address space was, there is soon another one. */
+	for (int i = 0; i < 60; i++) {
+		bool file = i % 3 != 1;
+		char *o = TRY(mmap(n, 50 * PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, file ? fd : shm, i % 7 * (long)PAGE));
+
+		if (i % 4 == 3 && !(pid = TRY(fork()))) {
+			TRY(mmap(n, 50 * PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, (40 + i) * (long)PAGE));
+			touch("one place, many processes", o, i % 40, false, fd, 40 + i);
+			_exit(0);
+		}
+		touch("one place, many things", o, i % 40, false, file ? fd : shm, i % 7);
+		touch("one place, many things", n + 300L * PAGE, i, true, -1, 0);
+		if (i % 4 == 3)
+			TRY(waitpid(pid, NULL, 0));
+	}
 	unlink(path);
 }
 

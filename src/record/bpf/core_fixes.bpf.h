@@ -111,9 +111,27 @@ static __always_inline bool ww_is_throttled(struct task_struct *t)
 	struct cfs_rq *q = t->se.cfs_rq;
 
 	if (bpf_core_field_exists(n->throttled))
-		return BPF_CORE_READ(n, throttled);
+		return n->throttled;
 	if (bpf_core_field_exists(q->throttle_count))
-		return BPF_CORE_READ(q, throttle_count) > 0;
+		return q->throttle_count > 0;
+	return false;
+}
+
+/* What the address space's lock has counted: the same number, the same mappings. False: the kernel does not say. Since
+ * 6.13 it is odd while somebody changes them. */
+static __always_inline bool ww_mm_seq(struct mm_struct *mm, u32 *ret)
+{
+	struct mm_struct___seqcount *s = (void *)mm;
+	struct mm_struct___number *n = (void *)mm;
+
+	if (bpf_core_field_exists(s->mm_lock_seq)) {
+		*ret = s->mm_lock_seq.sequence;
+		return !(*ret & 1);
+	}
+	if (bpf_core_field_exists(n->mm_lock_seq)) {
+		*ret = n->mm_lock_seq;
+		return true;
+	}
 	return false;
 }
 

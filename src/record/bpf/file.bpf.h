@@ -24,18 +24,60 @@ struct ww_file {
 	struct sock *sk;
 };
 
-struct ww_file_key {
-	u64 ino;
-	u32 dev, pad;
+/* A piece of the kernel's memory, read at once: a look at it costs much the same for one word and for all. Programs
+ * that use it run with preemption off, and are not an interrupt's. */
+#define PIECE_WORDS 32
+struct ww_piece {
+	u64 word[PIECE_WORDS];
 };
-
-/* Files that have been named; the value is what the name came from, so that a reused inode is named anew. */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct ww_file_key);
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ww_piece);
+} ww_piece_room SEC(".maps");
+
+static __always_inline struct ww_piece *ww_piece_here(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&ww_piece_room, &zero);
+}
+
+/* The word of a piece that is `member`; where members end that are to be read. */
+#define WORD(type, member)     (bpf_core_field_offset(struct type, member) / 8)
+#define PIECE(p, type, member) ((p)->word[WORD(type, member) & (PIECE_WORDS - 1)])
+#define WORD_MAX(a, b)         ((a) > (b) ? (a) : (b))
+
+/* Files that have been named: of each a number made of its device, its inode and what the name came from, in one of two
+ * places. Of two files with the same device and inode the numbers differ, so that a reused inode is named anew. Whose
+ * number gives way to another's is named again when it is met again. */
+#define NAMED 32768
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, NAMED);
+	__type(key, u32);
 	__type(value, u64);
 } ww_named SEC(".maps");
+
+/* True: it has been named. Else from now on. */
+static __always_inline bool ww_named_before(u64 ino, u32 dev, u64 from)
+{
+	u64 n = ino * 0x9e3779b97f4a7c15;
+
+	n = (n ^ n >> 32 ^ dev) * 0xd6e8feb86659fd93;
+	n = (n ^ n >> 32 ^ from) * 0xa0761d6478bd642f;
+	n ^= n >> 32;
+
+	u32 i = n & (NAMED - 1), j = i ^ 1;
+	u64 *a = bpf_map_lookup_elem(&ww_named, &i), *b = bpf_map_lookup_elem(&ww_named, &j);
+	if (!a || !b || *a == n || *b == n)
+		return true;
+	if (*a && (!*b || n >> 63))
+		a = b;
+	*a = n;
+	return false;
+}
 
 struct ww_name {
 	char text[NAME_BYTES + 128];
@@ -101,12 +143,18 @@ __noinline int ww_file_fill(u64 at, struct ww_file *f)
 	if (!file || !f)
 		return 0;
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
-	u32 mode = BPF_CORE_READ(inode, i_mode);
-	unsigned long magic = BPF_CORE_READ(inode, i_sb, s_magic);
+	struct ww_piece *piece = ww_piece_here();
+	u32 bytes = (WORD_MAX(WORD(inode, i_mode), WORD_MAX(WORD(inode, i_ino), WORD(inode, i_sb))) + 1) * 8;
+
+	if (!piece || bytes > sizeof(*piece) || bpf_probe_read_kernel(piece, bytes, inode))
+		return 0;
+	u32 mode = (u16)(PIECE(piece, inode, i_mode) >> (bpf_core_field_offset(struct inode, i_mode) % 8 * 8));
+	struct super_block *sb = (void *)PIECE(piece, inode, i_sb);
+	unsigned long magic = BPF_CORE_READ(sb, s_magic);
 
 	f->file = file;
-	f->dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	f->ino = BPF_CORE_READ(inode, i_ino);
+	f->dev = BPF_CORE_READ(sb, s_dev);
+	f->ino = PIECE(piece, inode, i_ino);
 	if (magic == MAGIC_ANON) {
 		/* They all share one inode: what is behind the file tells them apart. */
 		f->kind = ww_anon_kind(file);
@@ -147,9 +195,9 @@ __noinline int ww_file_fill(u64 at, struct ww_file *f)
 
 /* Where ww_path has come to. */
 struct ww_walk {
-	struct dentry *d;
+	struct dentry *d, *root; /* root: the mount's */
 	struct mount *m;
-	u64 cut; /* it ended before the root */
+	u64 cut; /* it ended before the root of all */
 };
 
 /* One component, the body of a bpf_loop: verified once, not once a component and way. 1: that was the last. */
@@ -158,20 +206,25 @@ static int ww_path_one(u32 i, void *ctx)
 	struct ww_walk *w = ctx;
 	u32 zero = 0;
 	struct ww_name *room = bpf_map_lookup_elem(&ww_name_room, &zero);
-	struct dentry *d = w->d, *up = BPF_CORE_READ(d, d_parent);
-	const unsigned char *name = BPF_CORE_READ(d, d_name.name);
-	u32 len = BPF_CORE_READ(d, d_name.len), pos;
+	struct ww_piece *piece = ww_piece_here();
+	struct dentry *d = w->d, *up;
 	struct mount *m = w->m;
+	u32 pos, bytes = (WORD_MAX(WORD(dentry, d_parent), WORD(dentry, d_name.name)) + 1) * 8;
 
-	if (!room)
+	if (!room || !piece || bytes > sizeof(*piece) || bpf_probe_read_kernel(piece, bytes, d))
 		return 1;
+	up = (void *)PIECE(piece, dentry, d_parent);
+
+	const unsigned char *name = (void *)PIECE(piece, dentry, d_name.name);
+	u32 len = PIECE(piece, dentry, d_name.len) >> (bpf_core_field_offset(struct dentry, d_name.len) % 8 * 8);
 	pos = room->pos;
-	if (d == up || d == BPF_CORE_READ(m, mnt.mnt_root)) {
+	if (d == up || d == w->root) {
 		struct mount *over = BPF_CORE_READ(m, mnt_parent);
 
 		if (over != m && over) {
 			w->d = BPF_CORE_READ(m, mnt_mountpoint);
 			w->m = over;
+			w->root = BPF_CORE_READ(over, mnt.mnt_root);
 			return 0;
 		}
 		w->cut = 0;
@@ -210,6 +263,7 @@ __noinline int ww_path(u64 at)
 	w.d = BPF_CORE_READ(file, f_path.dentry);
 	struct vfsmount *vm = BPF_CORE_READ(file, f_path.mnt);
 	w.m = (void *)vm - bpf_core_field_offset(struct mount, mnt);
+	w.root = BPF_CORE_READ(vm, mnt_root);
 	bpf_loop(12, ww_path_one, &w, 0);
 	return room->pos + w.cut;
 }
@@ -240,6 +294,12 @@ static __always_inline int ww_emit_file(struct ww_file *f)
 	ww_put8(p, 13 + (len & (2 * NAME_BYTES - 1)), 0);
 	ww_commit(&s);
 	return 0;
+}
+
+/* Where it is bound and connected to, of which a socket's name is made; 0: no socket. */
+static __always_inline u32 ww_ports(struct sock *sk)
+{
+	return sk ? BPF_CORE_READ(sk, __sk_common.skc_portpair) : 0;
 }
 
 static __always_inline u64 ww_socket_ino(struct socket *so)
@@ -296,18 +356,11 @@ __noinline int ww_name_once(struct ww_file *f)
 {
 	if (!f || READ_ONCE(ww_frozen)) /* nobody would read the name, and nobody name it again */
 		return 0;
-	struct ww_file_key key = {.ino = f->ino, .dev = f->dev};
 	struct file *file = f->file; /* BPF_CORE_READ would look for our own struct in the kernel */
 	struct sock *sk = f->sk;
-	u64 now = (u64)BPF_CORE_READ(file, f_path.dentry), *was;
 
-	if (sk)
-		now = (u64)sk ^ ((u64)BPF_CORE_READ(sk, __sk_common.skc_num) << 48) ^
-		      ((u64)BPF_CORE_READ(sk, __sk_common.skc_dport) << 32);
-	was = bpf_map_lookup_elem(&ww_named, &key);
-	if (was && *was == now)
+	if (ww_named_before(f->ino, f->dev, sk ? (u64)sk ^ (u64)ww_ports(sk) << 32 : (u64)BPF_CORE_READ(file, f_path.dentry)))
 		return 0;
-	bpf_map_update_elem(&ww_named, &key, &now, BPF_ANY);
 	if (sk)
 		return ww_emit_sock((u64)sk, f->ino);
 	if (f->kind != FK_PIPE)
@@ -342,12 +395,6 @@ struct {
 	__type(value, struct ww_file_seen);
 } ww_files_seen SEC(".maps");
 
-/* Where it is bound and connected to, of which a socket's name is made; 0: no socket. */
-static __always_inline u64 ww_ports(struct sock *sk)
-{
-	return sk ? (u64)BPF_CORE_READ(sk, __sk_common.skc_num) << 16 | BPF_CORE_READ(sk, __sk_common.skc_dport) : 0;
-}
-
 /* Fills f, and names the file. */
 __noinline int ww_file_at(u64 at, struct ww_file *f)
 {
@@ -355,11 +402,14 @@ __noinline int ww_file_at(u64 at, struct ww_file *f)
 	u32 i = (at >> 8 ^ at >> 14) & (FILES_SEEN - 1);
 	struct ww_file_seen *s = bpf_map_lookup_elem(&ww_files_seen, &i);
 
-	if (!file || !f || !s)
+	struct ww_piece *piece = ww_piece_here();
+	u32 bytes = (WORD_MAX(WORD(file, f_inode), WORD_MAX(WORD(file, f_path.dentry), WORD(file, private_data))) + 1) * 8;
+
+	if (!file || !f || !s || !piece || bytes > sizeof(*piece) || bpf_probe_read_kernel(piece, bytes, file))
 		return 0;
-	struct inode *inode = BPF_CORE_READ(file, f_inode);
-	u64 ino = BPF_CORE_READ(inode, i_ino), dentry = (u64)BPF_CORE_READ(file, f_path.dentry);
-	u64 data = (u64)BPF_CORE_READ(file, private_data);
+	struct inode *inode = (void *)PIECE(piece, file, f_inode);
+	u64 ino = BPF_CORE_READ(inode, i_ino), dentry = PIECE(piece, file, f_path.dentry);
+	u64 data = PIECE(piece, file, private_data);
 	if (s->file == at && s->inode == (u64)inode && s->ino == ino && s->dentry == dentry && s->data == data &&
 	    s->ports == ww_ports(s->f.sk)) {
 		*f = s->f;

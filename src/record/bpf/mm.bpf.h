@@ -20,7 +20,7 @@ static __always_inline void ww_emit_fault(u32 id, u64 address, struct pt_regs *r
 	if (!ww_this_cpu()->in_tree)
 		return;
 	*ww_fault_tid() = bpf_get_current_pid_tgid();
-	p = ww_reserve(&s, id, 17);
+	p = ww_reserve_here(&s, id, 17);
 	if (!p)
 		return;
 	ww_put64(p, 0, address);
@@ -131,10 +131,10 @@ int ww_fault_end(struct ww_perf_data *ctx)
 	if (!ww_this_cpu()->in_tree)
 		return 0;
 	*ww_fault_tid() = 0;
-	ww_fault_where(&at);
+	ww_fault_where(t, &at);
 	if (ww_stacks && at.file && at.flags & VM_EXEC)
 		ww_emit_map(t, &at);
-	p = ww_reserve(&s, WW_EV_WHYWAIT_FAULT_END, 33);
+	p = ww_reserve_here(&s, WW_EV_WHYWAIT_FAULT_END, 33);
 	if (!p)
 		return 0;
 	ww_put32(p, 0, t->pid);

@@ -46,7 +46,7 @@ struct ww_place {
 	u32 index; /* of the sub-buffer's element */
 	u32 at;    /* offset of the event in its data */
 	u32 head;  /* bytes of its header */
-	u32 pad;
+	u32 ts_ns; /* the low half of its stamp */
 };
 
 /* Unaligned stores: structs would be packed, and clang stores those byte by byte. */
@@ -113,9 +113,9 @@ __noinline int ww_open(u32 cpu, u64 pos, u64 ts, u32 need)
 	return 1;
 }
 
-/* Takes room for an event and writes its header. 1: o is filled; 0: lost, and counted. What follows a try that
- * succeeded stands once, after the loop, and has no branch that is not needed: all our programs have it, and each is
- * verified with it. */
+/* Takes room for an event and writes its header. 1: o is filled; 0: there is no recording now; -1: lost, and counted.
+ * What follows a try that succeeded stands once, after the loop, and has no branch that is not needed: all our programs
+ * have it, and each is verified with it. */
 __noinline int ww_take(u32 id, u32 bytes, struct ww_place *o)
 {
 	u32 cpu = bpf_get_smp_processor_id() & (WW_MAX_CPUS - 1);
@@ -156,7 +156,7 @@ __noinline int ww_take(u32 id, u32 bytes, struct ww_place *o)
 	}
 lost:
 	__sync_fetch_and_add(&c->lost, 1);
-	return 0;
+	return -1;
 taken:
 	WRITE_ONCE(c->last_ts_ns, ts);
 
@@ -178,6 +178,7 @@ taken:
 	o->index = index;
 	o->at = off;
 	o->head = head;
+	o->ts_ns = ts;
 	return 1;
 }
 
@@ -187,7 +188,7 @@ static __always_inline u8 *ww_reserve(struct ww_slot *slot, u32 id, u32 bytes)
 	struct ww_place o = {};
 	u8 *data;
 
-	if (!ww_take(id, bytes, &o))
+	if (ww_take(id, bytes, &o) <= 0)
 		return NULL;
 	data = bpf_map_lookup_elem(&ww_rings, &o.index);
 	if (!data)
@@ -195,6 +196,30 @@ static __always_inline u8 *ww_reserve(struct ww_slot *slot, u32 id, u32 bytes)
 	slot->committed = &ww_sub_of(data)->committed;
 	slot->add = WW_COMMIT_EVENT + o.head + bytes;
 	return data + (o.at & ww_sub_mask) + (o.head & 15);
+}
+
+/* Two events at one moment, taken and committed together: the clock is read once, the position swapped once. The second
+ * is to be filled at the first's `bytes` + 6. */
+#define WW_TWO(bytes) ((bytes) + 6)
+static __always_inline u8 *ww_reserve_two(struct ww_slot *slot, u32 id, u32 bytes, u32 id2, u32 bytes2)
+{
+	struct ww_place o = {};
+	u8 *p;
+
+	int r = ww_take(id, WW_TWO(bytes) + bytes2, &o);
+	if (r < 0)
+		__sync_fetch_and_add(&ww_ctl[bpf_get_smp_processor_id() & (WW_MAX_CPUS - 1)].lost, 1);
+	if (r <= 0)
+		return NULL;
+	p = bpf_map_lookup_elem(&ww_rings, &o.index);
+	if (!p)
+		return NULL;
+	slot->committed = &ww_sub_of(p)->committed;
+	slot->add = 2 * WW_COMMIT_EVENT + o.head + WW_TWO(bytes) + bytes2;
+	p += (o.at & ww_sub_mask) + (o.head & 15);
+	ww_put16(p, bytes, id2);
+	ww_put32(p, bytes + 2, o.ts_ns);
+	return p;
 }
 
 /* Run by user space on each CPU before it closes a packet. */

@@ -9,12 +9,13 @@
 
 enum { BLOCK_IOWAIT = 1, BLOCK_KTHREAD = 2, BLOCK_IO_WORKER = 4, BLOCK_THROTTLED = 8 };
 
-/* whywait_block: tid nr abi flags fd_kind dev ino arg0..arg5 */
-static __always_inline void ww_emit_block(struct task_struct *prev)
+/* whywait_block: tid nr abi flags fd_kind dev ino arg0..arg5; and the switch right behind it, whose place is returned. */
+#define BLOCK_BYTES  71
+#define SWITCH_BYTES 56
+static __always_inline u8 *ww_emit_block(struct ww_slot *s, struct task_struct *prev)
 {
 	struct ww_call c = {};
 	struct ww_file f = {};
-	struct ww_slot s;
 	u8 *p, flags = 0;
 
 	if (!ww_current_call(prev, &c))
@@ -23,9 +24,9 @@ static __always_inline void ww_emit_block(struct task_struct *prev)
 		flags |= BLOCK_IOWAIT;
 	if (ww_fd_call(&c) & WW_FC_FIRST)
 		ww_file_of_fd(c.arg[0], &f);
-	p = ww_reserve(&s, WW_EV_WHYWAIT_BLOCK, 71);
+	p = ww_reserve_two(s, WW_EV_WHYWAIT_BLOCK, BLOCK_BYTES, WW_EV_SCHED_SWITCH, SWITCH_BYTES);
 	if (!p)
-		return;
+		return NULL;
 	ww_put32(p, 0, prev->pid);
 	ww_put32(p, 4, c.nr);
 	ww_put8(p, 8, c.abi);
@@ -36,7 +37,7 @@ static __always_inline void ww_emit_block(struct task_struct *prev)
 #pragma unroll
 	for (int i = 0; i < 6; i++)
 		ww_put64(p, 23 + 8 * i, c.arg[i]);
-	ww_commit(&s);
+	return p + WW_TWO(BLOCK_BYTES);
 }
 
 /* whywait_throttle: tid on. Throttled tasks are few: the counter spares the look-up when there is none. */
@@ -135,14 +136,15 @@ int BPF_PROG(ww_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	ww_check_throttle(prev, next);
 	ww_this_cpu()->irq_depth = 0; /* no handler switches; PREEMPT_RT's softirqs may, and are threads then */
 	ww_this_cpu()->in_tree = next->pid && ww_in_tree(next->tgid);
-	if (state && !preempt && !prev->exit_state)
-		ww_emit_block(prev);
 	if (state && !preempt && ww_stacks && was_in_tree) {
 		ww_emit_stack(ctx, prev->pid, 0);
 		if (!(prev->flags & PF_KTHREAD))
 			ww_emit_stack(ctx, prev->pid, 1);
 	}
-	p = ww_reserve(&s, WW_EV_SCHED_SWITCH, 16 + 8 + 8 + 16 + 8);
+	if (state && !preempt && !prev->exit_state)
+		p = ww_emit_block(&s, prev);
+	else
+		p = ww_reserve(&s, WW_EV_SCHED_SWITCH, SWITCH_BYTES);
 	if (!p)
 		return 0;
 	ww_put_comm(p, 0, prev);
@@ -157,22 +159,23 @@ int BPF_PROG(ww_sched_switch, bool preempt, struct task_struct *prev, struct tas
 }
 
 /* sched_waking, sched_wakeup, sched_wakeup_new: comm tid prio target_cpu */
-static __always_inline void ww_emit_wake(u32 id, struct task_struct *t, u32 cpu)
+#define WAKE_BYTES 28
+static __always_inline void ww_put_wake(struct ww_slot *s, u8 *p, struct task_struct *t)
 {
-	struct ww_slot s;
-	u8 *p = ww_reserve(&s, id, 28);
-
 	if (!p)
 		return;
 	ww_put_comm(p, 0, t);
 	ww_put32(p, 16, t->pid);
 	ww_put32(p, 20, PRIO(t));
-	ww_put32(p, 24, cpu);
-	ww_commit(&s);
+	ww_put32(p, 24, t->thread_info.cpu);
+	ww_commit(s);
 }
 
-/* whywait_waker: tid nr abi; in thread context, for a task whose calls are not recorded. */
-static __always_inline void ww_emit_waker(void)
+/* whywait_waker: tid nr abi; in thread context, for a task whose calls are not recorded. The waking is right behind
+ * it. */
+#define WAKER_BYTES 9
+SEC("tp_btf/sched_waking")
+int BPF_PROG(ww_sched_waking, struct task_struct *t)
 {
 	struct task_struct *cur = bpf_get_current_task_btf();
 	struct ww_ring_ctl *c = ww_this_cpu();
@@ -180,36 +183,36 @@ static __always_inline void ww_emit_waker(void)
 	struct ww_slot s;
 	u8 *p;
 
-	if (!cur->pid || c->irq_depth || (c->in_tree && !ww_light) || !ww_current_call(cur, &call))
-		return;
-	p = ww_reserve(&s, WW_EV_WHYWAIT_WAKER, 9);
-	if (!p)
-		return;
-	ww_put32(p, 0, cur->pid);
-	ww_put32(p, 4, call.nr);
-	ww_put8(p, 8, call.abi);
-	ww_commit(&s);
-}
-
-SEC("tp_btf/sched_waking")
-int BPF_PROG(ww_sched_waking, struct task_struct *t)
-{
-	ww_emit_waker();
-	ww_emit_wake(WW_EV_SCHED_WAKING, t, t->thread_info.cpu);
+	if (!cur->pid || c->irq_depth || (c->in_tree && !ww_light) || !ww_current_call(cur, &call)) {
+		p = ww_reserve(&s, WW_EV_SCHED_WAKING, WAKE_BYTES);
+	} else {
+		p = ww_reserve_two(&s, WW_EV_WHYWAIT_WAKER, WAKER_BYTES, WW_EV_SCHED_WAKING, WAKE_BYTES);
+		if (!p)
+			return 0;
+		ww_put32(p, 0, cur->pid);
+		ww_put32(p, 4, call.nr);
+		ww_put8(p, 8, call.abi);
+		p += WW_TWO(WAKER_BYTES);
+	}
+	ww_put_wake(&s, p, t);
 	return 0;
 }
 
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(ww_sched_wakeup, struct task_struct *t)
 {
-	ww_emit_wake(WW_EV_SCHED_WAKEUP, t, t->thread_info.cpu);
+	struct ww_slot s;
+
+	ww_put_wake(&s, ww_reserve(&s, WW_EV_SCHED_WAKEUP, WAKE_BYTES), t);
 	return 0;
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(ww_sched_wakeup_new, struct task_struct *t)
 {
-	ww_emit_wake(WW_EV_SCHED_WAKEUP_NEW, t, t->thread_info.cpu);
+	struct ww_slot s;
+
+	ww_put_wake(&s, ww_reserve(&s, WW_EV_SCHED_WAKEUP_NEW, WAKE_BYTES), t);
 	return 0;
 }
 
@@ -336,6 +339,8 @@ int BPF_PROG(ww_sched_process_exec, struct task_struct *t, pid_t old_tid, struct
 	struct ww_slot s;
 	u8 *p;
 
+	if (ww_this_cpu()->in_tree)
+		__sync_fetch_and_add(&ww_lives, 1);
 	if (!room)
 		return 0;
 	u32 n = ww_name_read(room, bprm->filename);
@@ -366,6 +371,8 @@ static __always_inline void ww_emit_end(u32 id, struct task_struct *t)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(ww_sched_process_exit, struct task_struct *t)
 {
+	if (ww_this_cpu()->in_tree)
+		__sync_fetch_and_add(&ww_lives, 1);
 	ww_emit_end(WW_EV_SCHED_PROCESS_EXIT, t);
 	return 0;
 }

@@ -282,7 +282,7 @@ __noinline int ww_emit_seq(u32 call, u32 exit, struct ww_call *c)
 	if (exit)
 		l = &ww_sc_exit[call & (WW_SC_TABLE - 1)];
 	u32 seq = l->seq, bytes = l->fixed + ww_seq_measure(c, seq, exit);
-	if (!ww_take(l->id, bytes, &o))
+	if (ww_take(l->id, bytes, &o) <= 0)
 		return 0;
 	u32 at = o.at + o.head, index = o.index;
 	at += ww_seq_fields(index, at, call, exit, c);

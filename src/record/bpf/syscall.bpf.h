@@ -31,6 +31,18 @@ struct {
 	__type(value, struct ww_text);
 } ww_text_room SEC(".maps");
 
+static __always_inline void ww_put_sized(u8 *p, u32 off, u64 v, u32 size)
+{
+	if (size == 8)
+		ww_put64(p, off, v);
+	else if (size == 4)
+		ww_put32(p, off, v);
+	else if (size == 2)
+		ww_put16(p, off, v);
+	else
+		ww_put8(p, off, v);
+}
+
 /* A call with strings, or with bytes that its arguments point to: the strings are read first, since the room
  * in the ring depends on their lengths. */
 __noinline int ww_emit_slow(u32 index, u32 exit, struct ww_call *c)
@@ -86,7 +98,7 @@ __noinline int ww_emit_slow(u32 index, u32 exit, struct ww_call *c)
 			bpf_probe_read_user(p + off, size, (void *)(*arg + l->f[i].off));
 			off += l->f[i].size;
 		} else if (l->f[i].kind != WW_SC_STR) {
-			bpf_probe_read_kernel(p + off, size, arg);
+			ww_put_sized(p, off, *arg, size);
 			off += l->f[i].size;
 		} else {
 			u32 k = READ_ONCE(room->strs) & 1, len = k ? len1 : len0;
@@ -119,16 +131,7 @@ static __always_inline void ww_put_ints(u8 *p, const volatile struct ww_sc_layou
 		p += l->f[i].size & 15;
 	}
 	n = (n - 1) & (WW_SC_FIELDS - 1);
-	u64 v = c->arg[l->f[n].arg & 7];
-	u32 size = l->f[n].size;
-	if (size == 8)
-		ww_put64(p, 0, v);
-	else if (size == 4)
-		ww_put32(p, 0, v);
-	else if (size == 2)
-		ww_put16(p, 0, v);
-	else
-		ww_put8(p, 0, v);
+	ww_put_sized(p, 0, c->arg[l->f[n].arg & 7], l->f[n].size);
 }
 
 /* True: this was all of the call's event. */

@@ -22,28 +22,15 @@ struct ww_fault_at {
 	u64 start, end, flags;
 };
 
-#define NODE_WORDS  32 /* 256 bytes, which is also how they are aligned */
-#define NODE_LEVELS 6
+#define NODE_LEVELS 6 /* a node is a piece: 256 bytes, which is also how they are aligned */
 #define NODE_TYPE(entry) ((u32)((entry) >> 3) & 15)
 enum { NODE_LEAF_64 = 1, NODE_RANGE_64, NODE_ARANGE_64 }; /* enum maple_type */
-
-struct ww_node {
-	u64 word[NODE_WORDS];
-};
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct ww_node);
-} ww_node_room SEC(".maps");
-
-#define WORD(type, member) (bpf_core_field_offset(struct type, member) / 8)
 
 /* What the node's entry holds for `index`; 0: nothing, or no such node. */
 __noinline u64 ww_tree_step(u64 entry, u64 index)
 {
-	u32 zero = 0, type = NODE_TYPE(entry), pivots = 15, i;
-	struct ww_node *n = bpf_map_lookup_elem(&ww_node_room, &zero);
+	u32 type = NODE_TYPE(entry), pivots = 15, i;
+	struct ww_piece *n = ww_piece_here();
 
 	if (!n || bpf_probe_read_kernel(n, sizeof(*n), (void *)(entry & ~255ull)))
 		return 0;
@@ -59,13 +46,13 @@ __noinline u64 ww_tree_step(u64 entry, u64 index)
 	}
 	/* The word of the last pivot is in a full node the last pivot, else 0; then the node says where it ends. */
 	u32 end = pivots;
-	if (type == NODE_ARANGE_64 || !n->word[(pivot + pivots - 1) & (NODE_WORDS - 1)])
+	if (type == NODE_ARANGE_64 || !n->word[(pivot + pivots - 1) & (PIECE_WORDS - 1)])
 		end = ((u8 *)n)[meta & 255];
 #pragma nounroll
 	for (i = 0; i < 15; i++)
-		if (i >= end || n->word[(pivot + i) & (NODE_WORDS - 1)] >= index)
+		if (i >= end || n->word[(pivot + i) & (PIECE_WORDS - 1)] >= index)
 			break;
-	return n->word[(slot + i) & (NODE_WORDS - 1)];
+	return n->word[(slot + i) & (PIECE_WORDS - 1)];
 }
 
 static __always_inline void ww_vma_set(struct ww_fault_at *at, u64 start, u64 end, u64 pgoff, u64 flags, u64 file)
@@ -85,14 +72,13 @@ static long ww_fault_vma(struct task_struct *t, struct vm_area_struct *vma, void
 	return 0;
 }
 
-/* What the mapping says, read at once: a look at the kernel's memory costs much the same for one word and for all. */
-#define VMA_WORD(n, member) ((n)->word[WORD(vm_area_struct, member) & (NODE_WORDS - 1)])
+#define VMA_WORD(n, member) PIECE(n, vm_area_struct, member)
 
 static __always_inline bool ww_tree_walk(struct mm_struct *mm, struct ww_fault_at *at)
 {
 	u64 entry = (u64)BPF_CORE_READ(mm, mm_mt.ma_root), address = at->address;
-	u32 zero = 0, bytes = bpf_core_type_size(struct vm_area_struct);
-	struct ww_node *n = bpf_map_lookup_elem(&ww_node_room, &zero);
+	u32 bytes = (WORD_MAX(WORD(vm_area_struct, vm_file), WORD(vm_area_struct, vm_pgoff)) + 1) * 8;
+	struct ww_piece *n = ww_piece_here();
 	bool leaf = (entry & 3) != 2;
 
 #pragma nounroll
@@ -100,10 +86,8 @@ static __always_inline bool ww_tree_walk(struct mm_struct *mm, struct ww_fault_a
 		leaf = NODE_TYPE(entry) <= NODE_LEAF_64;
 		entry = ww_tree_step(entry, address);
 	}
-	if (!entry || entry & 7 || !n || WORD(vm_area_struct, vm_file) >= NODE_WORDS)
+	if (!entry || entry & 7 || !n || bytes > sizeof(*n))
 		return false;
-	if (bytes > sizeof(*n))
-		bytes = sizeof(*n);
 	if (bpf_probe_read_kernel(n, bytes, (void *)entry))
 		return false;
 	if (VMA_WORD(n, vm_mm) != (u64)mm || address < VMA_WORD(n, vm_start) || address >= VMA_WORD(n, vm_end))
@@ -113,16 +97,59 @@ static __always_inline bool ww_tree_walk(struct mm_struct *mm, struct ww_fault_a
 	return true;
 }
 
-/* Fills at->f and at->offset from at->address. at is on the stack, as bpf_find_vma wants it. */
-static __always_inline void ww_fault_where(struct ww_fault_at *at)
-{
-	struct task_struct *t = bpf_get_current_task_btf();
-	struct mm_struct *mm = BPF_CORE_READ(t, mm);
+/* The mappings that this CPU's faults were in last. Each change of a mapping is made under the address space's lock,
+ * which counts how often it was taken for writing: while its number is the same, so are the mappings. An address space
+ * begins to count anew where another was in memory before; then there was an exec or an exit in between. */
+#define AREAS      32
+#define AREA_SHIFT 17 /* neighbours in one of so many bytes share a place */
+struct ww_area {
+	u64 mm, start, end, offset, flags, file;
+	u64 ino;
+	u32 dev, seq, tgid, lives;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, AREAS);
+	__type(key, u32);
+	__type(value, struct ww_area);
+} ww_areas SEC(".maps");
 
+/* Fills at->f and at->offset from at->address. at is on the stack, as bpf_find_vma wants it. */
+static __always_inline void ww_fault_where(struct task_struct *t, struct ww_fault_at *at)
+{
+	struct mm_struct *mm = t->mm;
+	u32 seq = 0, i = at->address >> AREA_SHIFT & (AREAS - 1), lives = READ_ONCE(ww_lives);
+	struct ww_area *a = bpf_map_lookup_elem(&ww_areas, &i);
+	bool counted = ww_mm_seq(mm, &seq);
+
+	if (counted && a && a->mm == (u64)mm && a->seq == seq && a->tgid == t->tgid && a->lives == lives &&
+	    at->address - a->start < a->end - a->start) {
+		at->start = a->start;
+		at->end = a->end;
+		at->flags = a->flags;
+		at->file = a->file;
+		at->f.dev = a->dev;
+		at->f.ino = a->ino;
+		at->offset = a->file ? at->address - a->start + a->offset : 0;
+		return;
+	}
 	if (!ww_tree_walk(mm, at))
 		bpf_find_vma(t, at->address, ww_fault_vma, at, 0);
 	if (at->file)
 		ww_file_at(at->file, &at->f);
+	if (!counted || !a || READ_ONCE(ww_frozen)) /* then the file has not been named */
+		return;
+	a->mm = (u64)mm;
+	a->start = at->start;
+	a->end = at->end;
+	a->offset = at->offset - (at->address - at->start);
+	a->flags = at->flags;
+	a->file = at->file;
+	a->dev = at->f.dev;
+	a->ino = at->f.ino;
+	a->seq = seq;
+	a->tgid = t->tgid;
+	a->lives = lives;
 }
 
 #endif

@@ -150,6 +150,16 @@ struct maple_tree {
 struct mm_struct {
 	struct maple_tree mm_mt;
 };
+/* 6.4: 5e31275cc997, with CONFIG_PER_VMA_LOCK; 6.13 made a sequence count of it. */
+struct seqcount {
+	unsigned int sequence;
+};
+struct mm_struct___number {
+	int mm_lock_seq;
+};
+struct mm_struct___seqcount {
+	struct seqcount mm_lock_seq;
+};
 struct vm_area_struct {
 	unsigned long vm_start, vm_end;
 	struct mm_struct *vm_mm;
@@ -253,6 +263,7 @@ struct in6_addr {
 };
 struct sock_common {
 	u32 skc_daddr, skc_rcv_saddr;
+	u32 skc_portpair; /* the next two */
 	u16 skc_dport, skc_num;
 	unsigned short skc_family;
 	unsigned char skc_state;
