@@ -277,7 +277,11 @@ static int set_up(struct ww_record_run *r, struct ww_session **ret, struct ww_la
 	r->session.share_gid = r->invoker.gid;
 	sigprocmask(SIG_SETMASK, NULL, &mask);
 	sigaction(SIGPIPE, NULL, &sigpipe);
-	rc = ww_session_open(&r->session, &s, err);
+	rc = 0;
+	for (uint32_t i = 0; !rc && i < r->npids; i++) /* loading the programs takes its time: a wrong number is told at once */
+		rc = ww_session_has_process(r->pids[i], err);
+	if (!rc)
+		rc = ww_session_open(&r->session, &s, err);
 	if (rc)
 		return rc;
 	*ret = s;

@@ -92,6 +92,16 @@ static int refuse(const char *path, const char *why, struct ww_err *err)
 	return ww_err_hint(err, "it was left alone; choose another directory with -o");
 }
 
+static int refuse_busy(const char *path, struct ww_err *err)
+{
+	return refuse(path, "is being recorded by another whywait", err);
+}
+
+static int refuse_full(const char *path, struct ww_err *err)
+{
+	return refuse(path, "is a directory that holds something other than a trace", err);
+}
+
 enum open_result { OPENED, BUSY, GONE, FAILED };
 
 /* Opens and locks what is at `path` now. Where locks are not known (an old NFS) nobody can be asked. */
@@ -157,8 +167,46 @@ static int make_once(const char *path, int *ret_dirfd, bool *ret_busy, struct ww
 		*ret_dirfd = fd;
 		return 0;
 	}
-	int rc = is_trace(fd) ? rotate(path, err)
-			      : refuse(path, "is a directory that holds something other than a trace", err);
+	int rc = is_trace(fd) ? rotate(path, err) : refuse_full(path, err);
+	close(fd);
+	return rc;
+}
+
+/* The directory that `path` is to be made in. */
+static int look_at_parent(const char *path, struct ww_err *err)
+{
+	char parent[4000];
+	size_t n = strlen(path);
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	while (n && path[n - 1] != '/')
+		n--;
+	if (n >= sizeof(parent))
+		return 0; /* ww_outdir_make says so */
+	snprintf(parent, sizeof(parent), "%.*s", n ? (int)n : 1, n ? path : ".");
+	if (faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS))
+		return ww_err_errno(err, path, "cannot make the trace directory");
+	return 0;
+}
+
+int ww_outdir_look(const char *path, bool other, struct ww_err *err)
+{
+	struct stat st;
+	int fd, rc = 0;
+
+	if (lstat(path, &st))
+		return look_at_parent(path, err);
+	if (!S_ISDIR(st.st_mode))
+		return refuse(path, "exists and is not a directory", err);
+	switch (open_locked(path, &fd)) {
+	case GONE: return 0;
+	case FAILED: return ww_err_errno(err, path, "cannot open");
+	case BUSY: return other ? 0 : refuse_busy(path, err);
+	case OPENED: break;
+	}
+	if (!is_empty(fd))
+		rc = is_trace(fd) ? look_at_parent(path, err) : refuse_full(path, err);
 	close(fd);
 	return rc;
 }
@@ -195,9 +243,7 @@ int ww_outdir_make(char *path, size_t size, bool other, int *ret_dirfd, struct w
 		snprintf(path, size, "%.*s-%u%s", stem, clean, i, clean + stem);
 		rc = make(path, ret_dirfd, &busy, err);
 	}
-	if (busy)
-		return refuse(path, "is being recorded by another whywait", err);
-	return rc;
+	return busy ? refuse_busy(path, err) : rc;
 }
 
 int ww_outdir_mark(int dirfd, struct ww_err *err)

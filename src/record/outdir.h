@@ -21,6 +21,9 @@
  * in    path, size  on return it is the path of what was made, without slashes at its end
  * out   ret_dirfd   open directory; the caller closes it */
 int ww_outdir_make(char *path, size_t size, bool other, int *ret_dirfd, struct ww_err *err);
+/* ww_outdir_look - whether ww_outdir_make is going to work, as far as can be seen without making or moving anything: so
+ * that a wrong name is told before the programs are loaded. The error is ww_outdir_make's. */
+int ww_outdir_look(const char *path, bool other, struct ww_err *err);
 /* The trace in it is not whole yet. */
 int ww_outdir_mark(int dirfd, struct ww_err *err);
 void ww_outdir_unmark(int dirfd);

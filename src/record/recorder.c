@@ -155,19 +155,30 @@ int ww_recorder_open(const struct ww_recorder_opts *opts, struct ww_recorder **r
 	return 0;
 }
 
-int ww_recorder_target_add(struct ww_recorder *rec, int32_t pid, struct ww_err *err)
+int ww_recorder_process(int32_t tid, uint32_t *ret_pid, struct ww_err *err)
 {
 	char path[64], line[128];
-	uint32_t tgid = (uint32_t)pid, one = 1;
+	uint32_t pid = (uint32_t)tid;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
 	FILE *f = fopen(path, "re");
 	if (!f)
-		return ww_err_set(err, WW_ENOENT, NULL, WW_ERR_NO_OFFSET, "there is no process %d", pid);
+		return ww_err_set(err, WW_ENOENT, NULL, WW_ERR_NO_OFFSET, "there is no process %d", tid);
 	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "Tgid: %u", &tgid) == 1)
+		if (sscanf(line, "Tgid: %u", &pid) == 1)
 			break;
 	fclose(f);
+	*ret_pid = pid;
+	return 0;
+}
+
+int ww_recorder_target_add(struct ww_recorder *rec, int32_t pid, struct ww_err *err)
+{
+	uint32_t tgid, one = 1;
+	int r = ww_recorder_process(pid, &tgid, err);
+
+	if (r)
+		return r;
 	if (bpf_map_update_elem(bpf_map__fd(rec->skel->maps.ww_targets), &tgid, &one, BPF_ANY))
 		return ww_err_errno(err, NULL, "cannot follow process %d", pid);
 	run_on_each_cpu(rec, rec->skel->progs.ww_look_at_tree);

@@ -58,6 +58,8 @@ int ww_recorder_try(const char *only, struct ww_err *err);
 void ww_recorder_log(FILE *f);
 /* The process that tid `pid` belongs to and, from then on, all that it forks. Any time after open. */
 int ww_recorder_target_add(struct ww_recorder *rec, int32_t pid, struct ww_err *err);
+/* The process of a thread; -WW_ENOENT: there is none. Needs no recorder. */
+int ww_recorder_process(int32_t tid, uint32_t *ret_pid, struct ww_err *err);
 /* The calling process is the recorder: its events are recorded, but not its system calls. */
 int ww_recorder_start(struct ww_recorder *rec, struct ww_err *err);
 /* Drains full sub-buffers, and those that have waited for a second; returns after timeout_ms, or at once

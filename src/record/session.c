@@ -148,6 +148,8 @@ int ww_session_open(const struct ww_session_opts *opts, struct ww_session **ret,
 	/* Loading first: when the kernel refuses, an older trace has not been moved for nothing. */
 	rc = ww_privilege_check(err);
 	if (!rc)
+		rc = ww_outdir_look(s->dir, opts->outdir_or_other, err);
+	if (!rc)
 		rc = ww_recorder_open(&ro, &s->rec, err);
 	if (!rc)
 		rc = ww_outdir_make(s->dir, sizeof(s->dir), opts->outdir_or_other, &s->dirfd, err);
@@ -176,6 +178,13 @@ const char *ww_session_dir(const struct ww_session *s)
 int ww_session_lock(const struct ww_session *s)
 {
 	return fcntl(s->dirfd, F_DUPFD_CLOEXEC, 0);
+}
+
+int ww_session_has_process(int32_t pid, struct ww_err *err)
+{
+	uint32_t process;
+
+	return ww_recorder_process(pid, &process, err);
 }
 
 int ww_session_target(struct ww_session *s, int32_t pid, struct ww_err *err)

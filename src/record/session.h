@@ -25,6 +25,8 @@ struct ww_session_opts {
 
 /* Makes the directory, which ww_session_dir names. */
 int ww_session_open(const struct ww_session_opts *opts, struct ww_session **ret, struct ww_err *err);
+/* Before a session is opened: whether there is the process. */
+int ww_session_has_process(int32_t pid, struct ww_err *err);
 int ww_session_target(struct ww_session *s, int32_t pid, struct ww_err *err);
 /* The same for the command's process, which sleeps until it may execute: followed from the end of start on. */
 void ww_session_child(struct ww_session *s, int32_t pid);

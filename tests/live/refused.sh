@@ -36,6 +36,29 @@ refused "a kernel without BTF" "BTF.*CONFIG_DEBUG_INFO_BTF" \
 	unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && exec "$@"' sh "$W" -- touch ran
 refused "no /sys" "/sys is not mounted" unshare -m sh -c 'mount -t tmpfs none /sys && exec "$@"' sh "$W" -- touch ran
 refused "a process namespace of its own" "process namespace.*--pid=host" unshare -pf --mount-proc "$W" -- touch ran
+# What is wrong with the call itself is told before the kernel is asked to look through our programs.
+at_once() { # status text pattern arguments...
+	local want=$1 text=$2 pattern=$3
+	shift 3
+	strace -f -qq -e trace=bpf -o calls "$W" "$@" > out 2> err < /dev/null
+	local rc=$? loads
+	loads=$(grep -c BPF_PROG_LOAD calls)
+	n=$((n + 1))
+	[ $rc = "$want" ] && grep -qE "$pattern" err && [ "$loads" = 0 ] && [ ! -e ran ] || { printf 'not '; failed=1; }
+	echo "ok $n - $text: $(head -n 1 err | cut -c1-160) (exit $rc, $loads programs loaded before)"
+}
+rm -f ran
+touch file
+mkdir full && touch full/x
+at_once 125 "a trace in a directory that is not there" "cannot make the trace directory" record -o no/t -- touch ran
+at_once 125 "a trace where a file is" "exists and is not a directory" record -o file -- touch ran
+at_once 125 "a trace in somebody's directory" "holds something other than a trace" record -o full -- touch ran
+at_once 1 "a process that is not there" "there is no process 4194304" record -o t -p 4194304 -d 1
+[ -e t ] && { echo "not ok - nothing was made for it"; failed=1; }
+strace -f -qq -e trace=bpf -o calls "$W" record -q -o t -- true
+n=$((n + 1))
+[ "$(grep -c BPF_PROG_LOAD calls)" -gt 20 ] || { printf 'not '; failed=1; }
+echo "ok $n - where nothing is wrong strace sees the programs loaded"
 for c in ,+bpf,+perfmon ,+sys_admin; do
 	n=$((n + 1))
 	rm -f ran
