@@ -14,6 +14,8 @@
 
 #define FLUSH_NS             WW_NS_PER_S
 #define NAP_NS               (20 * 1000 * 1000LL)
+#define NAP_LONG_NS          (50 * 1000 * 1000LL) /* a ring of NAP_LONG_BYTES takes 80 MB a second meanwhile */
+#define NAP_LONG_BYTES       (4u << 20)
 #define NAP_BUSY_NS          (2 * 1000 * 1000LL)
 
 static int64_t now_ns(void)
@@ -256,11 +258,12 @@ static int drain(struct ww_recorder *rec, struct ww_err *err)
 int ww_recorder_poll(struct ww_recorder *rec, int timeout_ms, struct ww_err *err)
 {
 	int64_t end = now_ns() + (int64_t)timeout_ms * 1000000;
+	bool small = (uint64_t)rec->rings.nsub * rec->rings.sub_bytes < NAP_LONG_BYTES;
 	int ret = drain(rec, err);
 
 	for (;;) {
 		int64_t left = end - now_ns();
-		int64_t nap = ww_ring_set_busy(&rec->rings) ? NAP_BUSY_NS : NAP_NS;
+		int64_t nap = ww_ring_set_busy(&rec->rings) ? NAP_BUSY_NS : small ? NAP_NS : NAP_LONG_NS;
 
 		if (left <= 0)
 			return ret;
