@@ -100,7 +100,8 @@ static void add_thread(const struct ww_facts *f, const struct ww_query *q, uint3
 		struct sum *s = sum_of(f, all, t, f->syscall.name[sc]);
 		int64_t ns = ww_query_part(q, f->state.start_ts_ns[i], f->state.dur_ns[i]);
 		bool whole = f->syscall.dur_ns[sc] >= 0 && (f->syscall.known[sc] & (WW_SK_ENTRY | WW_SK_REGS)) &&
-			     ww_query_holds(q, f->syscall.start_ts_ns[sc]);
+			     ww_query_holds(q, f->syscall.start_ts_ns[sc]) &&
+			     f->state.start_ts_ns[i] < f->syscall.start_ts_ns[sc] + f->syscall.dur_ns[sc];
 		*(whole ? &s->blocked : &s->other) += ns;
 	}
 }

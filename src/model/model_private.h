@@ -117,6 +117,9 @@ struct ww_thr {
 	int64_t sc_arg[3];
 	uint32_t sc_str;
 	int32_t sc_fd;
+	/* the last call that has returned; WW_NONE */
+	uint32_t last_call;
+	int64_t last_call_end;
 	/* the call that was interrupted last and goes on as restart_syscall; NULL none */
 	const struct ww_sysinfo *restart;
 	int64_t restart_arg[3];

@@ -118,6 +118,8 @@ void ww_syscall_exit(struct ww_model *m, struct ww_thr *t, const struct ww_sysin
 	if (t->sc->effect == WW_FX_PRCTL && t->sc_arg[0] == PR_SET_NAME && !ret)
 		t->named_ts_ns = m->now;
 	may_be_restarted(t, ret);
+	t->last_call = t->sc_row;
+	t->last_call_end = m->now;
 	ww_syscall_forget(t);
 	t->full_syscalls = m->all_syscalls;
 	t->mode = m->all_syscalls ? WW_MODE_USER : WW_MODE_UNKNOWN;
@@ -241,11 +243,51 @@ void ww_on_own_sys_exit(struct ww_model *m, const struct ww_event *ev)
 	ww_syscall_exit(m, t, sc, name, (int32_t)nr, ww_v_int(ev, 2, 0), ev);
 }
 
+/* Since its last call has returned it has not been in user code: what of its last states was taken for that. */
+static void was_in_kernel(struct ww_model *m, struct ww_thr *t)
+{
+	struct ww_state_cols *s = &m->f->state;
+
+	for (uint32_t i = 0; i < WW_LAST_ROWS && t->rows[i] != WW_NONE; i++) {
+		uint32_t r = t->rows[i];
+
+		if (s->start_ts_ns[r] < t->last_call_end)
+			break;
+		if (s->state[r] == WW_ST_RUNNING_USER || s->state[r] == WW_ST_RUNNING) {
+			s->state[r] = WW_ST_RUNNING_KERNEL;
+			s->syscall[r] = t->last_call;
+		}
+	}
+	if (t->st.state == WW_ST_RUNNING_USER || t->st.state == WW_ST_RUNNING) {
+		t->st.state = WW_ST_RUNNING_KERNEL;
+		t->st.syscall = t->last_call;
+	}
+}
+
+/* Its last call has returned, and the kernel does what the call has left for the way back to user code: the last close
+ * of a file, the taking down of a file system. The call is over in the facts; the wait names it. */
+static void wait_after_call(struct ww_model *m, struct ww_thr *t, int64_t nr)
+{
+	uint32_t last = t->last_call;
+
+	/* A name that is LTTng's alone (umount) has no number. */
+	if (t->exiting || last == WW_NONE || m->last_gap_end > t->last_call_end ||
+	    (m->f->syscall.number[last] >= 0 && m->f->syscall.number[last] != nr))
+		return;
+	was_in_kernel(m, t);
+	t->sc = ww_sysinfo_find("");
+	memset(t->sc_arg, 0, sizeof(t->sc_arg));
+	t->sc_row = last;
+	t->in_syscall = t->regs_call = true;
+	t->mode = WW_MODE_UNKNOWN;
+}
+
 /* Just before the switch: the call that it blocks in, from its registers. */
 void ww_on_own_block(struct ww_model *m, const struct ww_event *ev)
 {
 	enum { TID, NR, ABI, FLAGS, KIND, DEV, INO, ARG0, ARG1, ARG2 };
-	enum { F_IOWAIT = 1, F_KTHREAD = 2, F_IO_WORKER = 4, F_THROTTLED = 8, F_DUMPED = 16 };
+	enum { F_IOWAIT = 1, F_KTHREAD = 2, F_IO_WORKER = 4, F_THROTTLED = 8, F_DUMPED = 16,
+	       F_RETURNED = 32 };
 	struct ww_thr *t = ww_thr_get(m, ww_v_int(ev, TID, -1));
 	uint64_t flags = ww_v_u64(ev, FLAGS), ino = ww_v_u64(ev, INO);
 	int64_t nr = ww_v_int(ev, NR, -1);
@@ -275,6 +317,10 @@ void ww_on_own_block(struct ww_model *m, const struct ww_event *ev)
 		return;
 	}
 	ww_syscall_forget(t);
+	if (nr >= 0 && flags & F_RETURNED && t->full_syscalls) {
+		wait_after_call(m, t, nr);
+		return;
+	}
 	/* All calls of this thread are told: what its registers hold has returned, or is stopped before its
 	 * entry (by a tracer). */
 	if (nr < 0 || t->kernel || (t->full_syscalls && m->last_gap_end <= t->st.start))
@@ -286,14 +332,16 @@ void ww_on_own_block(struct ww_model *m, const struct ww_event *ev)
 			       .name = name, .known = WW_SK_ARGS | WW_SK_REGS, .fd = t->sc_fd,
 			       .file = file, .file_out = WW_NONE, .arg0 = (uint64_t)args[0], .arg1 = (uint64_t)args[1],
 			       .arg2 = (uint64_t)args[2]};
-	t->sc = sc;
 	if (sc->out == 1) {
 		r.file_out = file;
 		r.file = ww_fd_file(m, t, t->sc_fd);
 	} else {
 		r.file_out = file_out(m, t);
 	}
+	t->sc = flags & F_RETURNED ? ww_sysinfo_find("") : sc; /* whatever it waits for, not for what the call does */
 	t->sc_file = file != WW_NONE || t->sc_fd < 0 ? file : ww_fd_file(m, t, t->sc_fd);
+	if (flags & F_RETURNED)
+		t->sc_file = WW_NONE;
 	if (flags & F_DUMPED) { /* entered before the trace began */
 		r.start_ts_ns = m->begin;
 		r.known = WW_SK_ARGS;

@@ -208,7 +208,7 @@ class Scenario:
         n = b['vol'] + b['invol']
         dark = raw.dark_ns(b['tid'], b['from'], b['to'])
         early, late = (overlaps(bills.get(b['tid'], []), b['from'], b['to']) for bills in (raw.bills, raw.late))
-        for what, states, want, more, less in (('run', RUN_STATES, b['run'], early, late),
+        for what, states, want, more, less in (('run', RUN_STATES + ('running',), b['run'], early, late),
                                                ('delay', DELAY_STATES, b['delay'], late, early)):
             got = sum(rep.states.get(s, 0) for s in states)
             if what == 'delay':

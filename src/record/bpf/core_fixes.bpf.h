@@ -24,6 +24,7 @@ static __always_inline u32 ww_rq_dev(struct request *rq)
 struct ww_call {
 	s32 nr;
 	u8 abi;
+	bool returned; /* where it was asked for: in work that its return has begun */
 	u64 arg[8]; /* six arguments, the return value, zero: what a layout's `arg` names */
 };
 
@@ -58,6 +59,8 @@ static __always_inline void ww_call_args(struct ww_call *c, struct pt_regs *r, s
 	c->arg[5] = (u32)r->bp;
 }
 #define ww_regs_nr(r) ((s32)(r)->orig_ax) /* -1 in faults and interrupts */
+/* The call has returned: until then its result stands at -ENOSYS, as the entry has set it. */
+#define ww_regs_returned(r) ((s32)(r)->ax != -38)
 
 /* The instruction `syscall` leaves its return address in cx and the flags in r11: such a call is a 64-bit one, and
  * we need not ask for the current task to know it. */
@@ -79,6 +82,7 @@ static __always_inline void ww_call_args(struct ww_call *c, struct pt_regs *r, s
 	ww_call_args_native(c, r);
 }
 #define ww_regs_nr(r)     ((r)->syscallno)
+#define ww_regs_returned(r) false /* not to be told: the result is where the first argument was */
 #define ww_regs_native(r) true
 #endif
 

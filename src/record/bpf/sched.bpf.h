@@ -7,7 +7,7 @@
 
 #define PRIO(t) ((t)->prio - 100) /* as LTTng shows it */
 
-enum { BLOCK_IOWAIT = 1, BLOCK_KTHREAD = 2, BLOCK_IO_WORKER = 4, BLOCK_THROTTLED = 8 };
+enum { BLOCK_IOWAIT = 1, BLOCK_KTHREAD = 2, BLOCK_IO_WORKER = 4, BLOCK_THROTTLED = 8, BLOCK_RETURNED = 32 };
 
 /* whywait_block: tid nr abi flags fd_kind dev ino arg0..arg5; and the switch right behind it, whose place is returned. */
 #define BLOCK_BYTES  71
@@ -22,7 +22,9 @@ static __always_inline u8 *ww_emit_block(struct ww_slot *s, struct task_struct *
 		flags |= prev->flags & PF_KTHREAD ? BLOCK_KTHREAD : BLOCK_IO_WORKER;
 	if (BPF_CORE_READ_BITFIELD(prev, in_iowait))
 		flags |= BLOCK_IOWAIT;
-	if (ww_fd_call(&c) & WW_FC_FIRST)
+	if (c.returned)
+		flags |= BLOCK_RETURNED;
+	else if (ww_fd_call(&c) & WW_FC_FIRST)
 		ww_file_of_fd(c.arg[0], &f);
 	p = ww_reserve_two(s, WW_EV_WHYWAIT_BLOCK, BLOCK_BYTES, WW_EV_SCHED_SWITCH, SWITCH_BYTES);
 	if (!p)

@@ -53,10 +53,12 @@ static __always_inline bool ww_current_call(struct task_struct *t, struct ww_cal
 {
 	c->nr = -1;
 	c->abi = 0;
+	c->returned = false;
 	if (t->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
 		return false;
 	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(t);
 	c->nr = ww_regs_nr(r);
+	c->returned = ww_regs_returned(r);
 	ww_call_args(c, r, t);
 	return true;
 }
