@@ -332,16 +332,18 @@ void ww_on_own_block(struct ww_model *m, const struct ww_event *ev)
 			       .name = name, .known = WW_SK_ARGS | WW_SK_REGS, .fd = t->sc_fd,
 			       .file = file, .file_out = WW_NONE, .arg0 = (uint64_t)args[0], .arg1 = (uint64_t)args[1],
 			       .arg2 = (uint64_t)args[2]};
+	t->sc = sc;
 	if (sc->out == 1) {
 		r.file_out = file;
 		r.file = ww_fd_file(m, t, t->sc_fd);
 	} else {
 		r.file_out = file_out(m, t);
 	}
-	t->sc = flags & F_RETURNED ? ww_sysinfo_find("") : sc; /* whatever it waits for, not for what the call does */
 	t->sc_file = file != WW_NONE || t->sc_fd < 0 ? file : ww_fd_file(m, t, t->sc_fd);
-	if (flags & F_RETURNED)
+	if (flags & F_RETURNED) { /* whatever it waits for, not for what the call does */
+		t->sc = ww_sysinfo_find("");
 		t->sc_file = WW_NONE;
+	}
 	if (flags & F_DUMPED) { /* entered before the trace began */
 		r.start_ts_ns = m->begin;
 		r.known = WW_SK_ARGS;

@@ -13,6 +13,7 @@
 #include "base/units.h"
 
 #define FLUSH_NS             WW_NS_PER_S
+#define FLUSH_MISS_NS        (WW_NS_PER_S / 1000)
 #define NAP_NS               (20 * 1000 * 1000LL)
 #define NAP_LONG_NS          (50 * 1000 * 1000LL) /* a ring of NAP_LONG_BYTES takes 80 MB a second meanwhile */
 #define NAP_LONG_BYTES       (4u << 20)
@@ -60,18 +61,19 @@ static void run_on_each_cpu(struct ww_recorder *rec, const struct bpf_program *p
 	}
 }
 
-/* When there are new ones, each CPU looks at its own; what no CPU finds is shown in CPU 0's packets. */
-static void misses_look(struct ww_recorder *rec)
+/* When there are new ones, each CPU looks at its own; what no CPU finds is shown in CPU 0's packets. True: there were. */
+static bool misses_look(struct ww_recorder *rec)
 {
 	uint64_t sum = misses_read(rec), found = 0;
 
 	if (sum == rec->misses_seen)
-		return;
+		return false;
 	rec->misses_seen = sum;
 	run_on_each_cpu(rec, rec->skel->progs.ww_look_at_misses);
 	for (uint32_t i = 0; i < rec->rings.ncpu; i++)
 		found += __atomic_load_n(&rec->rings.ctl[i].missed, __ATOMIC_RELAXED);
 	rec->rings.extra_lost = sum > found ? sum - found : 0;
+	return true;
 }
 
 /* The same, and none came meanwhile: false when they come too fast. */
@@ -249,8 +251,8 @@ static int drain(struct ww_recorder *rec, struct ww_err *err)
 		return 0;
 	if (now_ns() - rec->flushed_ns >= FLUSH_NS / 4) {
 		rec->flushed_ns = now_ns();
-		misses_look(rec);
-		older = FLUSH_NS;
+		/* A miss lies somewhere in its packet, all of which a reader has to doubt: the packet ends now. */
+		older = misses_look(rec) ? FLUSH_MISS_NS : FLUSH_NS;
 	}
 	return ww_ring_set_drain(&rec->rings, older, err);
 }

@@ -507,6 +507,60 @@ static void test_block_event(void)
 	fake_free(k);
 }
 
+/* A read of a pipe has returned, and the kernel waits before it goes back to user code: the call's wait, not the pipe's. Where
+ * the recorder does not say that the call has returned (a tracer stops the next one), nothing is known. */
+static void test_after_call(void)
+{
+	static const struct {
+		int flags, nr;
+		bool called, named;
+	} cases[] = {
+		{32, 0, true, true},
+		{33, 0, true, true},
+		{0, 0, true, false},
+		{32, 1, true, false}, /* not the call that returned last */
+		{32, 0, false, false},
+	};
+
+	for (size_t i = 0; i < WW_ARRAY_SIZE(cases); i++) {
+		struct fake *k = fake_new("lttng");
+		struct ww_facts f;
+		char text[128];
+
+		contexts(k);
+		fake_event(k, 50, 0, "whywait_file", "kind=5 dev=12 ino=77 name='pipe'");
+		fake_event(k, 60, 0, "whywait_fd", "pid=10 fd=3 kind=5 dev=12 ino=77");
+		fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
+		fake_event(k, 120, 0, "syscall_exit_close", "ret=0");
+		if (cases[i].called) {
+			fake_event(k, 150, 0, "syscall_entry_read", "fd=3");
+			fake_event(k, 160, 0, "syscall_exit_read", "ret=1");
+		}
+		fake_event(k, 200, 0, "whywait_block", TEXT("tid=10 nr=%d abi=0 flags=%d fd_kind=0 dev=0 ino=0 arg0=3", cases[i].nr,
+							    cases[i].flags));
+		fake_event(k, 200, 0, "sched_switch", SW(10, 20, 2));
+		fake_event(k, 300, 0, "sched_waking", "tid=10 target_cpu=0");
+		fake_event(k, 400, 0, "sched_switch", SW(20, 10, 0));
+		fake_event(k, 500, 0, "sched_switch", SW(10, 0, 0));
+		run(k, NULL, &f);
+		ok(contiguous(&f), "states are contiguous");
+		for (uint32_t r = 0; r < f.state.n; r++) {
+			uint32_t call = f.state.syscall[r];
+
+			if (f.state.start_ts_ns[r] != 200 || f.state.state[r] != WW_ST_BLOCKED)
+				continue;
+			ok((call != WW_NONE) == cases[i].named, "after a call %zu: named or not", i);
+			ok(call == WW_NONE || !strcmp(ww_facts_str(&f, f.syscall.name[call]), "read"), "by its name");
+			is_i64(f.state.cause[r], WW_CA_UNKNOWN, "it is not the pipe that it waits for");
+		}
+		for (uint32_t r = 0; r < f.state.n; r++)
+			if (cases[i].named && f.state.start_ts_ns[r] == 160)
+				is_i64(f.state.state[r], WW_ST_RUNNING_KERNEL, "until then it was in the kernel");
+		ww_facts_release(&f);
+		fake_free(k);
+	}
+}
+
 /* A switch was lost, and no loss was told: what seemed to be 20's doing is nobody's. */
 static void test_contradiction(void)
 {
@@ -704,5 +758,6 @@ int main(void)
 	test_loopback();
 	test_ftrace_names();
 	test_block_event();
+	test_after_call();
 	return done_testing();
 }
