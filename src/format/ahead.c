@@ -17,9 +17,12 @@
 #include "base/par.h"
 #include "base/vec.h"
 
-#define BATCHES 4u
-#define BATCH_EVENTS 1024u
+#define BATCHES 8u
+#define BATCH_EVENTS 256u /* all batches together fit a second-level cache */
 #define BATCH_VALUES (BATCH_EVENTS * 6)
+#define BATCH_BYTES (BATCH_EVENTS * 64) /* that values point to; more are in the batch's arena */
+/* Who waits is woken when so many batches are left, or are there: a wakeup costs more than a batch does. */
+#define WAKE_AT 2u
 
 enum call { CALL_BEGIN, CALL_BEGIN_ARRAY, CALL_END, CALL_VALUE };
 
@@ -38,6 +41,7 @@ struct tape {
 struct batch {
 	struct ww_event *ev;
 	struct ww_value *values;
+	char *bytes;
 	uint32_t n;
 	int rc; /* of the call after the last event: 1 more come, 0 the end, negative */
 	struct ww_err err;
@@ -54,31 +58,48 @@ struct ww_ahead {
 	uint32_t nvalues;
 	struct batch ring[BATCHES];
 	WW_VEC(struct played) calls; /* the reader's */
-	struct ww_arena *mem;        /* of the batch that is filled */
-	bool stable, any; /* any: the first event was read */
+	struct batch *filled;
+	size_t used_bytes; /* of its */
+	bool any; /* the first event was read */
 };
 
 /* ---- the reader ---- */
 
-static void keep_value(struct ww_ahead *a, struct ww_value *v)
+static bool stays(const struct ww_trace *t)
 {
-	if (!a->stable && v->p && (v->kind == WW_V_STR || v->kind == WW_V_BYTES))
-		v->p = ww_arena_strndup(a->mem, v->p, v->len);
+	return t->fmt->stable && !t->converts;
 }
 
-static const char *keep_text(struct ww_ahead *a, const char *s)
+static void keep_value(struct ww_trace *t, struct ww_value *v)
 {
-	return s ? ww_arena_strdup(a->mem, s) : NULL;
+	struct ww_ahead *a = t->ahead;
+
+	if (stays(t) || (v->kind != WW_V_STR && v->kind != WW_V_BYTES) || !v->p)
+		return;
+	if (WW_UNLIKELY(v->len >= BATCH_BYTES - a->used_bytes)) {
+		v->p = ww_arena_strndup(&a->filled->mem, v->p, v->len);
+		return;
+	}
+	char *to = a->filled->bytes + a->used_bytes;
+	memcpy(to, v->p, v->len);
+	to[v->len] = 0;
+	v->p = to;
+	a->used_bytes = WW_MIN((a->used_bytes + v->len + 8) & ~(size_t)7, BATCH_BYTES);
+}
+
+static const char *keep_text(struct ww_trace *t, const char *s)
+{
+	return s ? ww_arena_strdup(&t->ahead->filled->mem, s) : NULL;
 }
 
 /* What the calls are given is good only during the call. */
 static struct played *note(void *ctx, uint8_t call, const char *name)
 {
-	struct ww_ahead *a = ctx;
-	struct played *p = ww_vec_push(&a->calls);
+	struct ww_trace *t = ctx;
+	struct played *p = ww_vec_push(&t->ahead->calls);
 
 	p->call = call;
-	p->name = keep_text(a, name);
+	p->name = keep_text(t, name);
 	return p;
 }
 
@@ -105,13 +126,13 @@ static void note_value(void *ctx, const char *name, const struct ww_value *v, co
 static const struct tape *record_visit(struct ww_trace *t, struct ww_ahead *a, const struct ww_event *ev)
 {
 	static const struct ww_visitor v = {note_begin, note_end, note_value};
-	struct tape *tape = WW_ARENA_NEW(a->mem, struct tape);
+	struct tape *tape = WW_ARENA_NEW(&a->filled->mem, struct tape);
 	struct ww_err err = {0};
 
 	ww_vec_clear(&a->calls);
-	if (t->fmt->visit(t, ev, &v, a, &err) < 0)
+	if (t->fmt->visit(t, ev, &v, t, &err) < 0)
 		return NULL; /* the user's visit fails then, too */
-	struct played *calls = WW_ARENA_ARRAY(a->mem, struct played, a->calls.n + 1);
+	struct played *calls = WW_ARENA_ARRAY(&a->filled->mem, struct played, a->calls.n + 1);
 	if (a->calls.n)
 		memcpy(calls, a->calls.v, a->calls.n * sizeof(*calls));
 	*tape = (struct tape){calls, (uint32_t)a->calls.n};
@@ -135,25 +156,28 @@ static void fill(struct ww_trace *t, struct batch *b)
 	int rc = 1;
 
 	ww_arena_reset(&b->mem);
-	a->mem = &b->mem;
+	a->filled = b;
+	a->used_bytes = 0;
 	for (b->n = 0; b->n < BATCH_EVENTS && a->nvalues - used >= WW_MAX(t->max_want, WW_GAP_VALUES); b->n++) {
 		struct ww_event *ev = &b->ev[b->n];
+		struct ww_value *to = b->values + used;
 
+		t->values_to = to;
 		if ((rc = t->fmt->next(t, ev, &b->err)) <= 0)
 			break;
 		if (WW_UNLIKELY(!a->any)) {
 			a->any = true;
 			t->first_ts_ns = t->stats.events ? t->stats.begin_ts_ns : INT64_MAX;
 		}
-		struct ww_value *to = b->values + used;
-		for (uint32_t i = 0; i < ev->nval; i++) {
-			to[i] = ev->v[i];
-			keep_value(a, &to[i]);
-		}
+		if (ev->v != to && ev->nval)
+			memcpy(to, ev->v, ev->nval * sizeof(*to));
+		for (uint32_t i = 0; !stays(t) && i < ev->nval; i++)
+			keep_value(t, &to[i]);
 		ev->priv = WW_UNLIKELY(will_visit(t, ev)) ? record_visit(t, a, ev) : NULL;
 		ev->v = to;
 		used += ev->nval;
 	}
+	t->values_to = NULL;
 	b->rc = rc;
 }
 
@@ -176,7 +200,8 @@ static void *read_loop(void *arg)
 		rc = b->rc;
 		pthread_mutex_lock(&a->lock);
 		a->head++;
-		pthread_cond_broadcast(&a->change);
+		if (rc <= 0 || a->head - a->tail >= WAKE_AT)
+			pthread_cond_signal(&a->change);
 		pthread_mutex_unlock(&a->lock);
 	}
 	return NULL;
@@ -189,7 +214,8 @@ static struct batch *next_batch(struct ww_ahead *a)
 	pthread_mutex_lock(&a->lock);
 	if (a->holding) {
 		a->tail++;
-		pthread_cond_signal(&a->change);
+		if (a->head - a->tail <= WAKE_AT)
+			pthread_cond_signal(&a->change);
 	}
 	a->holding = true;
 	while (a->head == a->tail)
@@ -242,11 +268,11 @@ void ww_trace_read_ahead(struct ww_trace *t)
 	if (t->ahead || ww_par_threads() < 2)
 		return;
 	struct ww_ahead *a = ww_xcalloc(1, sizeof(*a));
-	a->stable = t->fmt->stable && !t->converts;
 	a->nvalues = WW_MAX(BATCH_VALUES, 2 * t->max_want);
 	for (uint32_t i = 0; i < BATCHES; i++) {
 		a->ring[i].ev = ww_xmalloc(BATCH_EVENTS * sizeof(struct ww_event));
 		a->ring[i].values = ww_xmalloc(a->nvalues * sizeof(struct ww_value));
+		a->ring[i].bytes = ww_xmalloc(BATCH_BYTES);
 		ww_arena_init(&a->ring[i].mem);
 	}
 	pthread_mutex_init(&a->lock, NULL);
@@ -273,6 +299,7 @@ void ww_ahead_stop(struct ww_trace *t)
 	for (uint32_t i = 0; i < BATCHES; i++) {
 		free(a->ring[i].ev);
 		free(a->ring[i].values);
+		free(a->ring[i].bytes);
 		ww_arena_release(&a->ring[i].mem);
 	}
 	ww_vec_free(&a->calls);

@@ -210,6 +210,7 @@ struct ww_trace {
 	struct ww_ahead *ahead; /* ahead.c's */
 	int64_t first_ts_ns;    /* stats.begin_ts_ns as the first event was read; ahead.c's */
 	uint32_t max_want;      /* values of one event, at most */
+	struct ww_value *values_to; /* room for max_want: where the reader may put the next event's values; NULL none */
 	uint8_t *will_visit;    /* by class: 0 no, 1 each, 2 those with arrays; NULL none */
 	bool converts; /* some values are made while reading: they do not stay, whatever fmt->stable says */
 };

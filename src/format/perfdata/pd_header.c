@@ -73,8 +73,10 @@ static uint32_t attr_read(struct perfdata *t, const uint8_t *p, size_t avail, st
 
 static void id_add(struct perfdata *t, uint64_t id, uint32_t attr)
 {
-	if (id < PD_DENSE_IDS)
-		t->dense[id] = attr;
+	if (!t->nids) /* the kernel counts them up, from its start on */
+		t->dense_from = id - WW_MIN(id, PD_DENSE_IDS / 16);
+	if (id - t->dense_from < PD_DENSE_IDS)
+		t->dense[id - t->dense_from] = attr;
 	else
 		ww_u64map_put(&t->ids, id, attr);
 	t->nids++;
@@ -416,16 +418,13 @@ static int file_read(struct perfdata *t, struct ww_err *err)
 		/* perf was killed before it wrote the header for good, or the end is missing: the
 		 * events are there, but names and formats, which follow them, are not. */
 		t->data_end = t->map_len;
-		return pd_damage(t, WW_ETRUNC, 48, err, data_size ? "the file is shorter than its data section"
-			: "perf did not finish writing: event formats are missing");
+		return pd_damage(t, WW_ETRUNC, 48, err, "%s: the names and formats of the events, which stand last, are missing",
+				 data_size ? "the file is cut" : "perf did not finish writing");
 	}
 	t->data_end = data_off + data_size;
 	t->feat_pos = t->data_end;
 	features_load(t, t->map + 72);
-	if (has_feature(t, PD_FEAT_DIR_FORMAT)) {
-		ww_err_set(err, WW_EUNSUPPORTED, path, 0, "recorded with --threads: events are in other files");
-		return ww_err_hint(err, "record without --threads");
-	}
+	t->dir = has_feature(t, PD_FEAT_DIR_FORMAT);
 	return features_read(t, err);
 }
 

@@ -5,10 +5,13 @@
  * ("cycles") - and one per kind of side record (perf_comm, perf_fork, ...; pd_fields.c).
  * A tracepoint's payload are its own fields, other samples' payload is what perf sampled (ip, addr,
  * period, callchain ...); "ctx" holds pid and tid of every record and the rest of the sample.
- * The whole file is one stream: its order at equal stamps is the order of the file.
+ * The whole file is one stream: its order at equal stamps is the order of the file. In a directory of
+ * `perf record --threads` the file `data` has the header and data.0, data.1, ... have more records; they are one
+ * stream, too.
  */
 #include "format/perfdata/perfdata_private.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,6 +27,7 @@ int pd_damage(struct perfdata *t, int code, uint64_t offset, struct ww_err *err,
 {
 	struct ww_damage d = {.cpu = -1};
 	char msg[sizeof(d.err.message)];
+	const char *path = t->files.v[t->walked_file];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -31,9 +35,9 @@ int pd_damage(struct perfdata *t, int code, uint64_t offset, struct ww_err *err,
 	va_end(ap);
 	t->pub.stats.bad_packets++;
 	if (t->strict)
-		return ww_err_set(err, code, t->pub.info.path, offset, "%s", msg);
+		return ww_err_set(err, code, path, offset, "%s", msg);
 	if (t->damage.n < MAX_DAMAGE) {
-		ww_err_set(&d.err, code, t->pub.info.path, offset, "%s", msg);
+		ww_err_set(&d.err, code, path, offset, "%s", msg);
 		*ww_vec_push(&t->damage) = d;
 	}
 	return 0;
@@ -178,8 +182,7 @@ static void perfdata_close(struct ww_trace *trace)
 	if (!t)
 		return;
 	pd_queue_release(t);
-	if (t->map)
-		munmap((void *)t->map, t->map_len);
+	pd_walk_release(t);
 	free(t->dense);
 	ww_u64map_release(&t->ids);
 	ww_u64map_release(&t->tep_of_id);
@@ -189,6 +192,7 @@ static void perfdata_close(struct ww_trace *trace)
 	ww_vec_free(&t->env);
 	ww_vec_free(&t->damage);
 	ww_vec_free(&t->cpu_last);
+	ww_vec_free(&t->files);
 	free(t->values);
 	ww_arena_release(&t->mem);
 	free(t);
@@ -210,12 +214,12 @@ static bool perfdata_probe(const char *path)
 	return ok;
 }
 
-static int map_file(struct perfdata *t, struct ww_err *err)
+/* One more file, to be walked from `pos` on. */
+static int source_add(struct perfdata *t, const char *path, struct ww_err *err)
 {
-	const char *path = t->pub.info.path;
 	struct stat st;
 
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return ww_err_errno(err, path, "cannot open");
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size == 0) {
@@ -227,9 +231,63 @@ static int map_file(struct perfdata *t, struct ww_err *err)
 	close(fd);
 	if (rc)
 		return rc;
-	t->map = p;
-	t->map_len = (size_t)st.st_size;
+	*ww_vec_push(&t->sources) = (struct pd_source){
+		.map = p,
+		.map_len = (size_t)st.st_size,
+		.file = (uint32_t)t->files.n,
+		.end = (uint64_t)st.st_size,
+		.max_ts_ns = PD_NO_TIME,
+		.flush_ts_ns = PD_NO_TIME,
+		.block = WW_NONE,
+	};
+	*ww_vec_push(&t->files) = path;
+	t->pub.stats.bytes += (uint64_t)st.st_size;
 	return 0;
+}
+
+static int is_data(const struct dirent *e)
+{
+	return !strncmp(e->d_name, "data.", 5) && e->d_name[5] && !e->d_name[5 + strspn(e->d_name + 5, "0123456789")];
+}
+
+/* The files beside the one with the header, data.0 and so on; there are none when only the kernel's image is (--kcore). */
+static int dir_open(struct perfdata *t, struct ww_err *err)
+{
+	const char *path = t->pub.info.path, *slash = strrchr(path, '/');
+	const char *dir = slash ? ww_arena_strndup(&t->mem, path, (size_t)(slash - path + 1)) : "./";
+	struct dirent **list = NULL;
+	int n = strcmp(slash ? slash + 1 : path, "data") ? 0 : scandir(dir, &list, is_data, versionsort), rc = 0;
+
+	for (int i = 0; i < n; i++) {
+		const char *file = ww_arena_printf(&t->mem, "%s%s", slash ? dir : "", list[i]->d_name);
+		struct stat st;
+
+		if (!rc && t->files.n >= PD_MAX_FILES)
+			rc = ww_err_set(err, WW_ELIMIT, file, WW_ERR_NO_OFFSET, "over %u files", PD_MAX_FILES);
+		else if (!rc && !stat(file, &st) && st.st_size) /* a CPU on which nothing happened */
+			rc = source_add(t, file, err);
+		free(list[i]);
+	}
+	free(list);
+	return rc;
+}
+
+static int open_all(struct perfdata *t, struct ww_err *err)
+{
+	int rc = source_add(t, t->pub.info.path, err);
+
+	if (rc)
+		return rc;
+	t->map = t->sources.v[0].map;
+	t->map_len = t->sources.v[0].map_len;
+	rc = pd_header_read(t, err);
+	if (rc)
+		return rc;
+	t->sources.v[0].pos = t->sources.v[0].given = t->data_pos;
+	t->sources.v[0].given &= ~4095ull;
+	t->sources.v[0].end = t->data_end;
+	t->id_off = t->attrs.n > 1 && t->nids ? t->attrs.v[0].off_id : PD_ABSENT;
+	return t->dir ? dir_open(t, err) : 0;
 }
 
 static int perfdata_open(const char *path, const struct ww_open_opts *opts, struct ww_trace **ret,
@@ -241,8 +299,8 @@ static int perfdata_open(const char *path, const struct ww_open_opts *opts, stru
 	ww_arena_init(&t->mem);
 	t->pub.fmt = &ww_format_perfdata;
 	t->strict = opts && opts->strict;
-	t->last_ts_ns = t->round_max_ts = t->flush_ts = PD_NO_TIME;
-	t->walk_block = t->out_block = WW_NONE;
+	t->last_ts_ns = t->limit_ts_ns = PD_NO_TIME;
+	t->free_seg = t->free_run = t->open_seg = WW_NONE;
 	t->long_size = 8;
 	t->dense = ww_xmalloc(PD_DENSE_IDS * sizeof(*t->dense));
 	memset(t->dense, 0xff, PD_DENSE_IDS * sizeof(*t->dense));
@@ -250,24 +308,20 @@ static int perfdata_open(const char *path, const struct ww_open_opts *opts, stru
 	info->hostname = info->kernel_release = info->arch = "";
 	info->tracer = "perf";
 
-	int rc = map_file(t, err);
-	if (!rc)
-		rc = pd_header_read(t, err);
+	int rc = open_all(t, err);
 	if (rc) {
 		perfdata_close(&t->pub);
 		return rc;
 	}
 	classes_build(t);
 	clock_name(t);
-	info->format = t->pipe ? "perf.data (pipe)" : "perf.data";
+	info->format = t->pipe ? "perf.data (pipe)" : t->sources.n > 1 ? "perf.data (directory)" : "perf.data";
 	info->env = t->env.v;
 	info->nenv = (uint32_t)t->env.n;
 	info->nclasses = (uint32_t)t->classes.n;
 	info->nstreams = 1;
-	t->files[0] = info->path;
-	t->pub.stats.files = t->files;
-	t->pub.stats.nfiles = 1;
-	t->pub.stats.bytes = t->map_len;
+	t->pub.stats.files = t->files.v;
+	t->pub.stats.nfiles = (uint32_t)t->files.n;
 	*ret = &t->pub;
 	return 0;
 }
@@ -294,7 +348,7 @@ static struct pd_step step_find(const struct pd_class *c, const char *name)
 	if (!ctx && c->tep) {
 		const struct ww_tep_field *f = ww_tep_field_find(c->tep, name);
 		if (f)
-			return (struct pd_step){.kind = PD_STEP_TEP, .tep = f};
+			return (struct pd_step){.kind = PD_STEP_TEP, .tep = *f};
 	}
 	for (uint32_t i = 0; !ctx && c->rec && i < c->pub.nfields; i++)
 		if (!strcmp(c->pub.field_names[i], name))
@@ -332,14 +386,17 @@ static int perfdata_want(struct ww_trace *trace, uint32_t cls, const char *const
 static void perfdata_ignore(struct ww_trace *trace, uint32_t cls)
 {
 	struct perfdata *t = (struct perfdata *)trace;
-	if (cls < t->classes.n)
-		t->classes.v[cls].ignored = true;
+	if (cls >= t->classes.n)
+		return;
+	t->classes.v[cls].ignored = true;
+	for (size_t i = 0; i < t->attrs.n; i++)
+		t->attrs.v[i].ignored |= t->attrs.v[i].cls == cls;
 }
 
 /* ---- next ---- */
 
 static void fill_values(struct perfdata *t, const struct pd_class *c, const struct pd_attr *a,
-			const uint8_t *rec)
+			const uint8_t *rec, struct ww_value *v)
 {
 	struct pd_sample s;
 	const uint8_t *raw = NULL;
@@ -357,12 +414,9 @@ static void fill_values(struct perfdata *t, const struct pd_class *c, const stru
 			raw_len = s.raw_len;
 		}
 	}
-	for (uint32_t i = 0; i < c->nsteps; i++) {
-		const struct pd_step *st = &c->steps[i];
-		struct ww_value *v = &t->values[i];
-
-		if (st->kind == PD_STEP_TEP && raw)
-			ww_tep_get_wanted(st->tep, raw, raw_len, t->swap, v);
+	for (const struct pd_step *st = c->steps, *end = st + c->nsteps; st < end; st++, v++) {
+		if (WW_LIKELY(st->kind == PD_STEP_TEP && raw))
+			ww_tep_get_wanted(&st->tep, raw, raw_len, t->swap, v);
 		else if (st->kind == PD_STEP_SAMPLE)
 			pd_sample_value(&s, st->index, v);
 		else if (st->kind == PD_STEP_RECORD)
@@ -439,13 +493,25 @@ static bool gap_at_end(struct perfdata *t, struct ww_event *ret)
 	return true;
 }
 
+/* A record without a stamp tells what was there before: it is stamped like the first event. */
+static int64_t stamp(struct perfdata *t, const struct pd_entry *e)
+{
+	int64_t ts_ns = e->ts_ns;
+
+	if (WW_UNLIKELY(ts_ns == PD_NO_TIME))
+		ts_ns = t->last_ts_ns != PD_NO_TIME ? t->last_ts_ns : t->pub.stats.begin_ts_ns;
+	t->pub.stats.out_of_order += ts_ns < t->last_ts_ns;
+	t->last_ts_ns = ts_ns;
+	return ts_ns;
+}
+
 static int perfdata_next(struct ww_trace *trace, struct ww_event *ret, struct ww_err *err)
 {
 	struct perfdata *t = (struct perfdata *)trace;
-	struct pd_entry *e = &t->cur;
+	const struct pd_entry *e;
 
 	for (;;) {
-		int rc = pd_queue_next(t, e, err);
+		int rc = pd_queue_next(t, &e, err);
 		if (rc < 0)
 			return rc;
 		if (rc == 0)
@@ -459,30 +525,27 @@ static int perfdata_next(struct ww_trace *trace, struct ww_event *ret, struct ww
 		else if (type != PD_REC_SAMPLE && a->tr_cpu)
 			cpu = pd_u32(t, rec + PD_SIZE(t, rec) - a->tr_cpu);
 		bool has_time = e->ts_ns != PD_NO_TIME;
-		if (WW_UNLIKELY(!has_time)) /* what existed before: stamped like the first event */
-			e->ts_ns = t->last_ts_ns != PD_NO_TIME ? t->last_ts_ns : t->pub.stats.begin_ts_ns;
 		*ret = (struct ww_event){
-			.ts_ns = e->ts_ns,
+			.ts_ns = stamp(t, e),
 			.cpu = cpu < PD_MAX_CPUS ? (int32_t)cpu : -1,
 			.offset = pd_entry_offset(t, e),
+			.file = t->sources.v[e->source].file,
 			.priv = e,
 		};
-		if (e->ts_ns < t->last_ts_ns)
-			t->pub.stats.out_of_order++;
-		t->last_ts_ns = e->ts_ns;
-		int64_t last_on_cpu = cpu_exchange(t, has_time ? ret->cpu : -1, e->ts_ns);
+		int64_t last_on_cpu = cpu_exchange(t, has_time ? ret->cpu : -1, ret->ts_ns);
 		if (WW_UNLIKELY(type == PD_REC_LOST || type == PD_REC_LOST_SAMPLES)) {
 			if (!gap_of_record(t, rec, a, last_on_cpu, has_time, ret))
 				continue;
 			return 1;
 		}
-		t->cur_cls = ret->cls = type == PD_REC_SAMPLE ? a->cls : t->cls_of_rec[type];
+		ret->cls = type == PD_REC_SAMPLE ? a->cls : t->cls_of_rec[type];
 		const struct pd_class *c = &t->classes.v[ret->cls];
 		t->pub.stats.events++;
 		if (c->nsteps) {
-			fill_values(t, c, a, rec);
+			struct ww_value *v = trace->values_to ? trace->values_to : t->values;
+			fill_values(t, c, a, rec, v);
 			ret->nval = c->nsteps;
-			ret->v = t->values;
+			ret->v = v;
 		}
 		return 1;
 	}
@@ -525,7 +588,7 @@ static int perfdata_visit(struct ww_trace *trace, const struct ww_event *ev, con
 
 const struct ww_format ww_format_perfdata = {
 	.name = "perfdata",
-	.summary = "perf.data of perf record, perf sched record and perf trace record, file or pipe",
+	.summary = "perf.data of perf record, perf sched record and perf trace record: file, pipe or directory",
 	.probe = perfdata_probe,
 	.open = perfdata_open,
 	.close = perfdata_close,

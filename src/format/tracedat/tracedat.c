@@ -276,10 +276,9 @@ static void deliver_gap(struct td_trace *t, struct td_stream *s, struct ww_event
 	s->gap_begin_ns = INT64_MIN;
 }
 
-static void decode(struct td_trace *t, const struct td_class *c, const struct td_stream *s)
+static void decode(struct td_trace *t, const struct td_class *c, const struct td_stream *s, struct ww_value *v)
 {
-	for (uint32_t i = 0; i < c->nwant; i++) {
-		struct ww_value *v = &t->values[i];
+	for (uint32_t i = 0; i < c->nwant; i++, v++) {
 		const struct ww_tep_field *f = c->want[i];
 		if (WW_UNLIKELY(!f)) {
 			*v = (struct ww_value){.kind = WW_V_NONE};
@@ -341,9 +340,10 @@ static int td_next(struct ww_trace *trace, struct ww_event *ret, struct ww_err *
 			continue;
 		if (!s->buffer->compressed)
 			ret->offset += (uint64_t)(s->rec - s->page);
+		struct ww_value *v = trace->values_to ? trace->values_to : t->values;
 		ret->nval = c->nwant;
-		ret->v = t->values;
-		decode(t, c, s);
+		ret->v = v;
+		decode(t, c, s, v);
 		return 1;
 	}
 }
