@@ -4,12 +4,14 @@
  * Its rows are kept until another question is asked of the same table, so that a join asks once. Of several hosts the
  * rows of each come one after the other, unless machine_id says which.
  */
+#include "analysis/rows.h"
+#include "analysis/target.h"
 #include "base/u64map.h"
 #include "base/units.h"
 #include "view/sql_private.h"
 
 /* The words come first. */
-enum { ARG_COMM, ARG_CGROUP, NWORDS, ARG_FROM = NWORDS, ARG_TO, ARG_TID, ARG_PID, ARG_EVERY, ARG_MIN_DUR, ARG_MACHINE, NARGS };
+enum { ARG_COMM, ARG_CGROUP, NWORDS, ARG_FROM = NWORDS, ARG_TO, ARG_TID, ARG_PID, ARG_EVERY, ARG_MIN_DUR, ARG_COMMAND, ARG_MACHINE, NARGS };
 
 static const struct {
 	const char *name, *type, *doc;
@@ -22,13 +24,14 @@ static const struct {
 	[ARG_CGROUP] = {"for_cgroup", "TEXT", "only, or about, threads of this cgroup and those below it"},
 	[ARG_EVERY] = {"every", "", "length of a slice, where the answer is one over time: ns, or '10ms'"},
 	[ARG_MIN_DUR] = {"min_dur", "INTEGER", "ns; leaves out shorter ones, where the command has --min-dur"},
+	[ARG_COMMAND] = {"for_command", "INTEGER", "1: as the command without --all, where that is of the recorded command and its children; 0, or not given: of everybody"},
 	[ARG_MACHINE] = {"machine_id", "INTEGER", "only this trace, from 0"},
 };
 
 /* In which order an analysis takes them: the thread first when it is about one. */
 static const uint8_t orders[2][NARGS] = {
-	{ARG_FROM, ARG_TO, ARG_TID, ARG_PID, ARG_COMM, ARG_EVERY, ARG_MIN_DUR, ARG_CGROUP, ARG_MACHINE},
-	{ARG_TID, ARG_FROM, ARG_TO, ARG_PID, ARG_COMM, ARG_EVERY, ARG_MIN_DUR, ARG_CGROUP, ARG_MACHINE},
+	{ARG_FROM, ARG_TO, ARG_TID, ARG_PID, ARG_COMM, ARG_EVERY, ARG_MIN_DUR, ARG_CGROUP, ARG_COMMAND, ARG_MACHINE},
+	{ARG_TID, ARG_FROM, ARG_TO, ARG_PID, ARG_COMM, ARG_EVERY, ARG_MIN_DUR, ARG_CGROUP, ARG_COMMAND, ARG_MACHINE},
 };
 
 const char *ww_sql_analysis_argument(const struct ww_analysis *a, uint32_t i, const char **ret_doc)
@@ -120,6 +123,8 @@ static int take_argument(struct analysis_vtab *v, struct answer *w, int arg, sql
 	w->arg[arg] = sqlite3_value_int64(val);
 	if ((arg == ARG_TID || arg == ARG_PID) && (w->arg[arg] < 0 || w->arg[arg] > INT32_MAX))
 		return fail(v, "%s: %s is not an id", v->a->name, args[arg].name);
+	if (arg == ARG_COMMAND && (w->arg[arg] < 0 || w->arg[arg] > 1))
+		return fail(v, "%s: for_command is 0 or 1", v->a->name);
 	if (arg == ARG_EVERY && w->arg[arg] <= 0)
 		return fail(v, "%s: every is not above 0", v->a->name);
 	if (arg == ARG_MACHINE && (w->arg[arg] < 0 || w->arg[arg] >= v->q->nhosts))
@@ -132,7 +137,8 @@ static bool given(const struct answer *w, int arg)
 	return w->given & 1u << arg;
 }
 
-static struct ww_query query_of(const struct ww_sql *q, const struct answer *w, uint32_t host)
+/* A command's own rows are another's only where the analysis makes a difference, and the trace names a command. */
+static struct ww_query query_of(const struct ww_sql *q, const struct ww_analysis *a, const struct answer *w, uint32_t host)
 {
 	struct ww_query r = {.tid = -1, .pid = -1, .from_ts_ns = INT64_MIN, .to_ts_ns = INT64_MAX};
 
@@ -152,6 +158,8 @@ static struct ww_query query_of(const struct ww_sql *q, const struct answer *w, 
 		r.every_ns = w->arg[ARG_EVERY];
 	if (given(w, ARG_MIN_DUR))
 		r.min_dur_ns = WW_MAX(w->arg[ARG_MIN_DUR], 0);
+	r.command_only = given(w, ARG_COMMAND) && w->arg[ARG_COMMAND] && a->of_command && q->host[host].f->target != WW_NONE &&
+			 !(w->given & (1u << ARG_TID | 1u << ARG_PID | 1u << ARG_COMM | 1u << ARG_CGROUP));
 	return r;
 }
 
@@ -168,16 +176,20 @@ static int ask(struct analysis_vtab *v, struct answer *w)
 	for (int i = ARG_FROM; i <= ARG_TO; i++)
 		if (given(w, i))
 			w->arg[i] = WW_MAX(WW_MIN(w->arg[i], INT64_MAX / 4), 0);
-	if (given(w, ARG_FROM) && given(w, ARG_TO) && w->arg[ARG_FROM] >= w->arg[ARG_TO])
+	if (given(w, ARG_FROM) && given(w, ARG_TO) && w->arg[ARG_FROM] > w->arg[ARG_TO])
+		return fail(v, "%s: from_ts is after to_ts", v->a->name);
+	if (given(w, ARG_FROM) && given(w, ARG_TO) && w->arg[ARG_FROM] == w->arg[ARG_TO])
 		return SQLITE_OK; /* an empty range has no rows */
 	w->parts = WW_ARENA_ARRAY(&w->mem, struct part, q->nhosts);
 	for (uint32_t h = 0; h < q->nhosts; h++) {
 		if (given(w, ARG_MACHINE) && w->arg[ARG_MACHINE] != h)
 			continue;
-		const struct ww_query query = query_of(q, w, h);
+		const struct ww_query query = query_of(q, v->a, w, h);
 		struct ww_table t = {0};
 		struct ww_err e = {0};
 		int one = query.cgroup ? ww_query_need_cgroups(q->host[h].f, &e) : 0;
+		if (!one && ww_query_asks(&query)) /* as of the command: a name that nobody has is an error */
+			one = ww_query_check(q->host[h].f, &query, &e);
 		if (!one)
 			one = v->a->run(&w->mem, q->host[h].f, &query, &t, &e);
 		if (one) {

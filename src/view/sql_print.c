@@ -130,7 +130,7 @@ static int print_table(sqlite3_stmt *st, struct ww_sql_print *p, int rc)
 	return rc;
 }
 
-/* ---- CSV (RFC 4180; NULL is nothing, the empty string is "") ---- */
+/* ---- CSV (RFC 4180, but that lines end with LF, for shells; NULL is nothing, the empty string is "") ---- */
 
 static void put_csv(FILE *out, const char *s, size_t n)
 {
@@ -176,14 +176,14 @@ static int print_csv(sqlite3_stmt *st, struct ww_sql_print *p, int rc)
 			putc(',', p->out);
 		put_csv(p->out, name, strlen(name));
 	}
-	fputs("\r\n", p->out);
+	putc('\n', p->out);
 	for (; rc == SQLITE_ROW; rc = sqlite3_step(st)) {
 		for (int c = 0; c < ncols; c++) {
 			if (c)
 				putc(',', p->out);
 			put_csv_cell(p->out, &mem, st, c);
 		}
-		fputs("\r\n", p->out);
+		putc('\n', p->out);
 	}
 	ww_arena_release(&mem);
 	return rc;
@@ -307,7 +307,7 @@ int ww_sql_print_rows(struct ww_sql *q, sqlite3_stmt *st, struct ww_sql_print *p
 
 	if (sqlite3_column_count(st) && (rc == SQLITE_ROW || rc == SQLITE_DONE)) {
 		if (p->answers++ && p->mode != WW_SQL_JSON)
-			fputs(p->mode == WW_SQL_CSV ? "\r\n" : "\n", p->out);
+			putc('\n', p->out);
 		switch (p->mode) {
 		case WW_SQL_CSV: rc = print_csv(st, p, rc); break;
 		case WW_SQL_JSON: rc = print_json(q, st, p, rc); break;

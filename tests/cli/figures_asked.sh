@@ -31,7 +31,10 @@ for q in "from_ts > 5" "for_comm LIKE 'demo%'" "from_ts BETWEEN 1 AND 2" "for_ti
 	"$W" sql -q demo.ctf "SELECT count(*) FROM usage WHERE $q" 2>&1 | head -1
 done
 "$W" sql -q demo.ctf "SELECT count(*) > 5 AS several FROM usage WHERE from_ts = 5 AND machine_id >= 0"
-printf '.mode csv\nSELECT 1,\n.5 AS half;\n.tables\n.mode lines\nSELECT 2 AS two;\n\nSELECT nosuch;\n' | "$W" sql -q demo.ctf 2>&1 | tr -d '\r' |
+for q in "usage WHERE for_comm = 'nosuch'" "usage WHERE for_tid = 99999999" "usage(20, 10)"; do
+	"$W" sql -q demo.ctf "SELECT count(*) FROM $q" 2>&1 | head -1
+done
+printf '.mode csv\nSELECT 1,\n.5 AS half;\n.tables\n.mode lines\nSELECT 2 AS two;\n\nSELECT nosuch;\n' | "$W" sql -q demo.ctf 2>&1 |
 	sed -n '/^Facts/,/^  trace_bounds/!p'
 printf '.nosuch\n' >q.sql
 "$W" sql -q demo.ctf -f q.sql; echo "exit $?"

@@ -53,11 +53,11 @@ def differ(a, b):
 
 
 def tables():
-    """(table, command with options) of every analysis that has a command."""
+    """(table, command with options, is there more than the recorded command's own) of every analysis that has a command."""
     for c in COMMANDS:
         text = run(c, '--help').stdout.decode()
         for kind in re.findall(r'^(%s(?:_\w+)?): .*\n(?:  [a-z].*\n)+' % c, text, re.M):
-            yield kind, [c] + (['--all'] if c != 'path' else []) + (['--by=' + kind[len(c) + 1:]] if kind != c else [])
+            yield kind, [c] + (['--by=' + kind[len(c) + 1:]] if kind != c else [])
 
 
 def same(trace, kind, command, options, args, what):
@@ -76,7 +76,10 @@ def analyses(trace):
     b, e = bounds['start_ts'], bounds['end_ts']
     some = (b + (e - b) // 3, b + (e - b) * 2 // 3)
     total = 0
-    for kind, command in tables():
+    for kind, own in tables():
+        command = own + ['--all']
+        same(trace, kind, own, [], ' WHERE for_command = 1', ' of the command')
+        same(trace, kind, own, ['--from', str(some[0]), '--to', str(some[1])], '(%d, %d) WHERE for_command = 1' % some, ' of the command, of a range')
         total += same(trace, kind, command, [], '', '')
         total += same(trace, kind, command, ['--from', str(some[0]), '--to', str(some[1])], '(%d, %d)' % some, ' of a range')
         total += same(trace, kind, command, ['--tid', str(bounds['tid'])], ' WHERE for_tid = %d' % bounds['tid'], ' of a thread')
