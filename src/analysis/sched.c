@@ -101,11 +101,17 @@ static void add_runs(struct ww_arena *mem, const struct ww_facts *f, const struc
 	for (uint32_t i = 0; i < f->run.n; i++) {
 		uint32_t t = f->run.thread[i];
 		int64_t start = f->run.start_ts_ns[i], end = start + f->run.dur_ns[i];
-		int64_t ns = ww_query_part(q, start, f->run.dur_ns[i]);
-		const bool moved = last_cpu[t] && last_cpu[t] != f->run.cpu[i] + 1, begins = ww_query_holds(q, start);
-		const bool taken_away = f->run.end_reason[i] == WW_RE_PREEMPTED && ww_query_holds(q, end);
+		const bool moved = last_cpu[t] && last_cpu[t] != f->run.cpu[i] + 1;
 		last_cpu[t] = f->run.cpu[i] + 1;
-		if ((!ns && !begins && !taken_away) || (f->thread.flags[t] & WW_TF_IDLE) || !ww_query_takes_at(f, q, t, start))
+		if (end < q->from_ts_ns || start >= q->to_ts_ns || f->thread.flags[t] & WW_TF_IDLE || !ww_query_takes(f, q, t))
+			continue;
+		/* In a cgroup for a part of it: that part, as `usage` has it. */
+		const int64_t ns = ww_query_part(q, start, f->run.dur_ns[i]) ?
+			ww_query_cgroup_part(f, q, t, WW_MAX(start, q->from_ts_ns), WW_MIN(end, q->to_ts_ns)) : 0;
+		const bool begins = ww_query_holds(q, start) && ww_query_takes_at(f, q, t, start);
+		const bool taken_away = f->run.end_reason[i] == WW_RE_PREEMPTED && ww_query_holds(q, end) &&
+					ww_query_takes_at(f, q, t, end);
+		if (!ns && !begins && !taken_away)
 			continue;
 		struct sum *s = ww_rows_get(rows, t);
 		s->thread = t;

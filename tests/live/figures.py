@@ -204,6 +204,8 @@ os.rmdir(outer)
         for kind in ('thread', 'process', 'cgroup', 'thread_time', 'process_time', 'cgroup_time'):
             got = rows(trace, 'usage', '--cgroup', asked, *([] if kind == 'thread' else ['--by=' + kind]))
             check(want and sum(r['cpu_ns'] for r in got) == want, 'usage --by=%s --cgroup %s: what was burnt in it, not before and not after' % (kind, asked), (want, got[:4]))
+        check(sum(r['running_ns'] for r in rows(trace, 'sched', '--cgroup', asked)) == sum(r['cpu_ns'] for r in rows(trace, 'usage', '--cgroup', asked)),
+              '--cgroup %s: sched has the same time on CPUs as usage' % asked)
         got = rows(trace, 'usage', '--by=cpu', '--cgroup', asked)
         check(sum(r['busy_ns'] for r in got) == want, 'usage --by=cpu --cgroup %s: that long the CPUs were busy with it' % asked, (want, got))
     # The child made a call to move itself, in outer; its later ones in inner.
