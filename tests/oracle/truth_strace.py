@@ -13,7 +13,8 @@ EDGE = 400000
 OWN = {'pread64', 'gettid', 'clock_gettime'}    # the program's looks at its own books, at both ends of a wait
 LEAVE_OUT = {'pidns', 'timens', 'coldmmap', 'stopped', 'throttled', 'busy', 'busypoll', 'rt_preempt', 'two_busy', 'pipe_sleep32',
              'mutex_preempt',
-             'dirty'}   # no wait in a call, or other numbers and clocks than strace's; dirty's calls also copy a megabyte
+             'dirty', 'umount'}     # no wait in a call, or other numbers and clocks than strace's; dirty's calls also copy a
+#                                     megabyte; umount waits when strace has been told of its call's end
 if not shutil.which('strace'):
     print('strace is not installed')
     sys.exit(77)
