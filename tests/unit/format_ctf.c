@@ -256,7 +256,7 @@ static void cut_everywhere(void)
 		       in2 = n < first + PACKET_HEAD ? 0 : WW_MIN((n - first - PACKET_HEAD) / 10, 4u);
 		bool whole = n == 0 || n == first || n == all;
 		uint64_t at = n < first ? 0 : first;
-		bool fine = !g.open_rc && g.rc == 0 && g.events == in1 + in2 && (g.bad == 0) == whole &&
+		bool fine = !g.open_rc && g.rc == 0 && g.events == in1 + in2 && (g.bad == 0) == whole && (whole || n < PACKET_HEAD || (n > first && n < first + PACKET_HEAD) || g.gaps) &&
 			    (whole || g.damage_code == WW_ETRUNC) &&
 			    (whole || (g.damage_at >= at && g.damage_at <= n));
 		wrong += !fine;

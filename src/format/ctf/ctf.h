@@ -93,6 +93,7 @@ struct ctf_stream {
 	struct ww_value gap[WW_GAP_VALUES];
 	uint64_t tail_lost;    /* to be told after the packet's last event */
 	bool seen_event, gap_due, gap_is_begin;
+	bool cut;              /* the packet's rest is not in the file, which is to be told when what is there is read */
 	bool advance;          /* the event at hand was delivered */
 };
 

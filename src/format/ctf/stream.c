@@ -95,6 +95,7 @@ static bool load_packet(struct ctf_stream *s)
 	else if (s->sub->m->version == 2)
 		s->clock = 0; /* so says CTF2-SPEC-2.0, section 6.1; CTF 1.8 is silent and goes on counting */
 	bound_stamps(s, pk);
+	s->cut = pk->cut;
 	s->tail_lost = lost_in(prev, pk);
 	if (prev && prev->has_seq && pk->has_seq && pk->seq != prev->seq + 1)
 		s->gap_due = true; /* whole packets are missing */
@@ -227,6 +228,8 @@ int ctf_stream_advance(struct ctf_stream *s)
 
 	for (;;) {
 		if (WW_UNLIKELY(!s->pk || s->c.pos >= s->c.end)) {
+			s->gap_due |= s->cut; /* also when the cut is between two events */
+			s->cut = false;
 			if (tail_gap(s))
 				return 0;
 			if (!load_packet(s)) {
@@ -281,7 +284,7 @@ void ctf_stream_rewind(struct ctf_stream *s)
 	s->clock = s->tail_lost = 0;
 	s->ts_ns = s->last_ts_ns = 0;
 	s->cls = WW_NONE;
-	s->seen_event = s->gap_due = s->gap_is_begin = s->advance = false;
+	s->seen_event = s->gap_due = s->gap_is_begin = s->cut = s->advance = false;
 }
 
 bool ctf_stream_decode(struct ctf_stream *s)
