@@ -412,7 +412,15 @@ static void indexed(void)
 	put_index(INDEX_WORD(1, 1), 8);
 	struct got g = read_stream();
 	ok(g.rc == 0 && g.events == 9 && g.bad == 0, "where nothing is damaged a wrong index does no harm");
+	put_index(SIZE_MAX, 0);
+	stream_len = 0;
+	g = read_stream();
+	ok(g.bad == 1 && g.damage_code == WW_ETRUNC, "an empty stream is missed when its index has packets");
 	char path[128];
+	snprintf(path, sizeof(path), "%s/s0", dir);
+	unlink(path);
+	g = read_trace();
+	ok(g.bad == 1 && g.damage_code == WW_ETRUNC, "and so is one that is not there");
 	snprintf(path, sizeof(path), "%s/index/s0.idx", dir);
 	unlink(path);
 }

@@ -136,6 +136,26 @@ static int add_files(struct ctf_reader *r, struct ctf_sub *sub, struct ww_err *e
 	return rc;
 }
 
+/* A stream's file of which only LTTng's index is left stands in the list as an empty one: its packets are missed. */
+static void add_lost_files(struct ctf_reader *r, struct ctf_sub *sub)
+{
+	size_t n = 0;
+	char *dir = ww_xasprintf("%s/index", sub->dir), **names = list(dir, &n);
+
+	for (size_t i = 0; i < n && r->files.n < CTF_MAX_FILES; i++) {
+		size_t len = strlen(names[i]);
+		if (len < 5 || strcmp(names[i] + len - 4, ".idx"))
+			continue;
+		char *path = ww_xasprintf("%s/%.*s", sub->dir, (int)len - 4, names[i]);
+		if (access(path, F_OK) && errno == ENOENT)
+			*ww_vec_push(&r->files) = (struct ctf_file){.sub = sub, .path = path};
+		else
+			free(path);
+	}
+	free(dir);
+	list_free(names, n);
+}
+
 /* Classes of a chunk whose metadata is the begin of another chunk's (or the other way round). */
 static void share_metadata(struct ctf_reader *r, struct ctf_sub *sub)
 {
@@ -229,7 +249,11 @@ static int add_trace(struct ctf_reader *r, const char *dir, const char *meta, st
 	rc = check_others(r, sub, err);
 	share_metadata(r, sub);
 	*ww_vec_push(&r->subs) = sub;
-	return rc ? rc : add_files(r, sub, err);
+	if (!rc)
+		rc = add_files(r, sub, err);
+	if (!rc)
+		add_lost_files(r, sub);
+	return rc;
 }
 
 static int tree(struct ctf_reader *r, const char *path, int depth, struct ww_err *err)

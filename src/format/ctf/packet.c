@@ -290,6 +290,17 @@ static void sort_packets(struct ctf_stream *s)
 	s->packets.n = n;
 }
 
+/* LTTng makes a stream's file before its first packet, so an empty one is nothing but for its index. */
+static void note_lost(struct ctf_reader *r, uint32_t file)
+{
+	struct ctf_index x = {0};
+
+	ctf_index_read(r->files.v[file].path, UINT64_MAX, &x);
+	if (x.entries.n)
+		ctf_damage_add(r, WW_ETRUNC, file, 0, -1, "the stream is not there, of whose packets its index has %zu", x.entries.n);
+	ctf_index_release(&x);
+}
+
 int ctf_packets_index(struct ctf_reader *r, struct ww_err *err)
 {
 	uint32_t nslots = 0;
@@ -298,7 +309,10 @@ int ctf_packets_index(struct ctf_reader *r, struct ww_err *err)
 		nslots = WW_MAX(nslots, r->subs.v[i]->m->nslots);
 	uint64_t *slots = ww_xcalloc(nslots + 1, sizeof(*slots));
 	for (uint32_t i = 0; i < r->files.n; i++)
-		index_file(r, i, slots);
+		if (r->files.v[i].size)
+			index_file(r, i, slots);
+		else
+			note_lost(r, i);
 	free(slots);
 	for (size_t i = 0; i < r->streams.n; i++) {
 		sort_packets(r->streams.v[i]);
