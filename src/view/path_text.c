@@ -248,8 +248,10 @@ static const char *stretch_words(struct ww_text *t, const struct ww_path *p, con
 	for (int i = 1; i < G_N && g[i].ns * 20 >= k->ns; i++) {
 		const bool ran = g[i].group == G_RUN;
 		const char *kind = ran ? "running" : g[i].group == G_WAIT ? "waiting" : ww_segment_kind(g[i].longest);
-		words = ww_arena_printf(&t->mem, "%s; %s %s%s%s", words, kind, ww_text_dur(t, g[i].ns), ran ? "" : ": ",
-					ran ? "" : part_words(t, &g[i], k, true));
+		const char *whose = ran ? "" : part_words(t, &g[i], k, true);
+		if (!strcmp(whose, kind))
+			whose = ""; /* nobody's: the hypervisor took it */
+		words = ww_arena_printf(&t->mem, "%s; %s %s%s%s", words, kind, ww_text_dur(t, g[i].ns), *whose ? ": " : "", whose);
 	}
 	return words;
 }
