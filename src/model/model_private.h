@@ -261,6 +261,15 @@ struct ww_thr *ww_thr_last(struct ww_model *m, int64_t tid); /* dead ones too */
 struct ww_thr *ww_thr_new(struct ww_model *m, int32_t tid, int64_t start);
 /* task.c: forked, and not seen since. */
 bool ww_thr_newborn(const struct ww_model *m, const struct ww_thr *t);
+/* What a thread does goes on as another thread's: the one ends now, with its run; the other, open since now, takes it. */
+struct ww_handover {
+	struct ww_open_state st;
+	int16_t cpu;
+	uint8_t mode;
+	bool full_syscalls;
+};
+struct ww_handover ww_thr_hand_over(struct ww_model *m, struct ww_thr *t);
+void ww_thr_take_over(struct ww_model *m, struct ww_thr *t, const struct ww_handover *h);
 struct ww_thr *ww_thr_current(struct ww_model *m); /* of the event's CPU; NULL unknown */
 struct ww_thr *ww_thr_at(struct ww_model *m, uint32_t index);
 struct ww_proc *ww_proc_get(struct ww_model *m, int32_t pid);

@@ -14,19 +14,8 @@
 static struct ww_thr *own_life(struct ww_model *m, struct ww_thr *old, const struct ww_value *comm)
 {
 	struct ww_thread_cols *c = &m->f->thread;
-	struct ww_cpu *cpu = old->cpu >= 0 && (size_t)old->cpu < m->cpus.n ? &m->cpus.v[old->cpu] : NULL;
-	struct ww_open_state st = old->st;
-	int16_t at = old->cpu;
+	const struct ww_handover h = ww_thr_hand_over(m, old);
 
-	if (cpu && m->now > cpu->run_start) {
-		struct ww_run r = {.cpu = (uint32_t)at, .thread = old->index, .start_ts_ns = cpu->run_start,
-				   .dur_ns = m->now - cpu->run_start, .end_reason = WW_RE_UNKNOWN,
-				   .prio = cpu->run_prio, .next = WW_NONE};
-		ww_run_push(m->f, &r);
-	}
-	old->cpu = -1; /* so that the CPU is not thought to be lost */
-	ww_syscall_forget(old);
-	ww_thr_end(m, old, m->now);
 	c->flags[old->index] |= WW_TF_RECORDER;
 
 	struct ww_thr *t = ww_thr_new(m, old->tid, m->now);
@@ -42,16 +31,7 @@ static struct ww_thr *own_life(struct ww_model *m, struct ww_thr *old, const str
 	if (t->proc != WW_NONE)
 		m->f->process.main_thread[t->proc] = t->index;
 	t->ns_level = old->ns_level;
-	t->mode = old->mode;
-	t->full_syscalls = old->full_syscalls;
-	t->cpu = at;
-	t->st.state = st.state;
-	t->st.cpu = at;
-	t->st.detail = st.detail;
-	if (cpu) {
-		cpu->cur = t->index;
-		cpu->run_start = m->now;
-	}
+	ww_thr_take_over(m, t, &h);
 	return t;
 }
 

@@ -96,18 +96,79 @@ void ww_on_fork(struct ww_model *m, const struct ww_event *ev)
 		m->f->thread.vtid[t->index] = (int32_t)vtids[n - 1];
 }
 
-/* exec by a thread that is not the main one: it takes over the main thread's tid. */
+struct ww_handover ww_thr_hand_over(struct ww_model *m, struct ww_thr *t)
+{
+	struct ww_cpu *cpu = t->cpu >= 0 && (size_t)t->cpu < m->cpus.n ? &m->cpus.v[t->cpu] : NULL;
+	struct ww_handover h = {.st = t->st, .cpu = t->cpu, .mode = t->mode, .full_syscalls = t->full_syscalls};
+
+	if (cpu && m->now > cpu->run_start) {
+		struct ww_run r = {.cpu = (uint32_t)t->cpu, .thread = t->index, .start_ts_ns = cpu->run_start,
+				   .dur_ns = m->now - cpu->run_start, .end_reason = WW_RE_UNKNOWN,
+				   .prio = cpu->run_prio, .next = WW_NONE};
+		ww_run_push(m->f, &r);
+	}
+	t->cpu = -1; /* so that the CPU is not thought to be lost */
+	ww_syscall_forget(t);
+	ww_thr_end(m, t, m->now);
+	return h;
+}
+
+void ww_thr_take_over(struct ww_model *m, struct ww_thr *t, const struct ww_handover *h)
+{
+	t->mode = h->mode;
+	t->full_syscalls = h->full_syscalls;
+	t->cpu = t->st.cpu = h->cpu;
+	t->st.state = h->st.state;
+	t->st.detail = h->st.detail;
+	if (h->cpu >= 0 && (size_t)h->cpu < m->cpus.n) {
+		m->cpus.v[h->cpu].cur = t->index;
+		m->cpus.v[h->cpu].run_start = m->now;
+	}
+}
+
+/* A thread that the kernel has let die to give its number to the one that executes: its life goes on with that. */
+static void revive(struct ww_model *m, struct ww_thr *t)
+{
+	if (t->dead)
+		t->st = (struct ww_open_state){.start = m->f->thread.end_ts_ns[t->index], .state = WW_ST_UNKNOWN, .cpu = -1,
+					       .syscall = WW_NONE, .fault = WW_NONE, .wakeup = WW_NONE, .file = WW_NONE,
+					       .other = WW_NONE};
+	t->dead = t->exiting = false;
+	m->f->thread.flags[t->index] &= (uint8_t)~WW_TF_EXITED;
+	ww_cpu_lose(m, t->cpu);
+	t->cpu = -1;
+	ww_syscall_forget(t);
+	t->fault_row = t->wait_row = t->early_wakeup = t->signal_row = WW_NONE;
+	ww_thr_state(m, t, m->now, WW_ST_UNKNOWN);
+}
+
+/* exec by a thread that is not the main one: all others die, and it goes on under the main one's number, which is what
+ * others know the process by. So the main thread's life goes on, and this one's ends. Before the event it may have been
+ * seen on its CPU by the new number.
+ * source fs/exec.c:de_thread */
 static struct ww_thr *take_over(struct ww_model *m, struct ww_thr *t, int32_t tid)
 {
-	struct ww_thr *leader = ww_thr_find(m, tid);
+	struct ww_proc *p = ww_proc_of(m, t);
+	struct ww_thr *first = p ? ww_thr_at(m, m->f->process.main_thread[p->index]) : NULL, *on = ww_thr_current(m);
 
-	if (leader && leader != t)
-		ww_thr_end(m, leader, m->now);
-	m->by_tid[t->tid] = 0;
-	t->tid = tid; /* the old number is free */
-	m->f->thread.tid[t->index] = tid;
-	m->by_tid[tid] = t->index + 1;
-	return t;
+	if (!first || first == t || first->tid != tid) { /* not known: the thread has another number from now on */
+		struct ww_thr *other = ww_thr_find(m, tid);
+		if (other && other != t)
+			ww_thr_end(m, other, m->now);
+		m->by_tid[t->tid] = 0;
+		t->tid = tid;
+		m->f->thread.tid[t->index] = tid;
+		m->by_tid[tid] = t->index + 1;
+		return t;
+	}
+	if (!on || on->tid != tid)
+		on = t;
+	struct ww_handover h = ww_thr_hand_over(m, on);
+	ww_thr_end(m, t, m->now);
+	m->by_tid[tid] = first->index + 1;
+	revive(m, first);
+	ww_thr_take_over(m, first, &h);
+	return first;
 }
 
 void ww_on_exec(struct ww_model *m, const struct ww_event *ev)

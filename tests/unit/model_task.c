@@ -107,8 +107,53 @@ static void test_born_before_switches(void)
 	fake_free(k);
 }
 
+/* exec by thread 41 of process 40: the kernel lets 40 die, and 41 goes on as 40. seen: 41 is seen on its CPU by the number
+ * 40 before the event comes. */
+static void test_exec_by_another(bool seen)
+{
+	struct fake *k = fake_new("lttng");
+	struct ww_facts f;
+
+	fake_event(k, 90, 0, "lttng_statedump_process_state", "tid=40 pid=40 ppid=1 name='main' type=0 status=5");
+	fake_event(k, 100, 0, "sched_switch", "prev_tid=0 next_tid=40 prev_state=0 next_prio=20");
+	fake_event(k, 110, 0, "syscall_entry_clone", "clone_flags=0x10f00");
+	fake_event(k, 120, 0, "sched_process_fork", "parent_tid=40 child_tid=41 child_pid=40 child_comm='main'");
+	fake_event(k, 130, 0, "syscall_exit_clone", "ret=41");
+	fake_event(k, 140, 0, "sched_switch", "prev_tid=40 next_tid=41 prev_state=1 next_prio=20");
+	fake_event(k, 300, 1, "sched_switch", "prev_tid=0 next_tid=40 prev_state=0 next_prio=20");
+	fake_event(k, 310, 1, "sched_process_exit", "tid=40 pid=40");
+	fake_event(k, 320, 1, "sched_switch", "prev_tid=40 next_tid=0 prev_state=16 next_prio=20");
+	if (seen) {
+		fake_event(k, 330, 0, "sched_switch", "prev_tid=40 next_tid=0 prev_state=256 next_prio=20");
+		fake_event(k, 340, 0, "sched_switch", "prev_tid=0 next_tid=40 prev_state=0 next_prio=20");
+	}
+	fake_event(k, 400, 0, "sched_process_exec", "filename='/bin/new' tid=40 old_tid=41");
+	fake_event(k, 800, 0, "sched_switch", "prev_tid=40 next_tid=0 prev_state=1 next_prio=20");
+	run(k, &f);
+	is_str(nth(&f, 40, 0), "40 40 -1 90 new", "the process is the same from its begin, by its new name");
+	uint32_t t = ww_facts_thread_find(&f, 40, 500);
+	is_i64(f.thread.start_ts_ns[t], 90, "and so is the thread of its number");
+	is_i64(f.thread.end_ts_ns[t], 800, "which goes on");
+	is_i64(f.thread.end_ts_ns[ww_facts_thread_find(&f, 41, 200)], 400, "the one that executed ends");
+	int64_t at = f.thread.start_ts_ns[t], ran = 0;
+	for (uint32_t r = f.state_first[t]; r < f.state_first[t + 1]; r++) {
+		if (f.state.start_ts_ns[r] != at)
+			break;
+		at += f.state.dur_ns[r];
+		const uint8_t st = f.state.state[r];
+		if (f.state.start_ts_ns[r] >= 400 && (st == WW_ST_RUNNING || st == WW_ST_RUNNING_USER || st == WW_ST_RUNNING_KERNEL))
+			ran += f.state.dur_ns[r];
+	}
+	is_i64(at, 800, "its states have no hole");
+	is_i64(ran, 400, "from the exec on it runs");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
 int main(void)
 {
+	test_exec_by_another(false);
+	test_exec_by_another(true);
 	test_born_before_switches();
 	test_there_before();
 	test_forks();
