@@ -187,6 +187,7 @@ static const struct bad {
 	{"a CPU's data of 2^64-1 bytes", AT(at_cpu0), 8, UINT64_MAX, 8, WW_ECORRUPT, false, AT(at_data0), 512, 0},
 	{"a CPU's data of a page and a half", AT(at_cpu0), 8, 384, 8, WW_ETRUNC, true, AT(at_data0), 256, 8},
 	{"a page that holds 2^27-1 bytes", AT(at_data0), 8, (1 << 27) - 1, 4, WW_ECORRUPT, true, AT(at_data0), 0, 5},
+	{"a page from before the one before it", AT(at_data0), 256, 0, 8, WW_ECORRUPT, true, AT(at_data0), 256, 8},
 	{"a record that is longer than its page", AT(at_data0), 16 + 44, 4096, 4, WW_ECORRUPT, true, AT(at_data0),
 	 16 + 40, 6},
 	{"a record of length 3", AT(at_data0), 16 + 44, 3, 4, WW_ECORRUPT, true, AT(at_data0), 16 + 40, 6},

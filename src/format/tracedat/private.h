@@ -123,7 +123,7 @@ struct td_stream {
 
 	const uint8_t *page, *p, *page_end; /* the data of the current page */
 	uint64_t page_off;                  /* in the file; of the chunk when compressed */
-	uint64_t ts;                        /* raw */
+	uint64_t ts, page_ts;               /* raw; that of the page's begin */
 
 	/* the record that is ready */
 	const uint8_t *rec;

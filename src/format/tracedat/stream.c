@@ -162,6 +162,15 @@ static int next_page(struct td_trace *t, struct td_stream *s, struct ww_err *err
 				return rc;
 			continue;
 		}
+		uint64_t ts = rd64(t, p + f->ts_off);
+		if (ts < s->page_ts) { /* the ring's pages follow one another; a page of zeros does not */
+			s->gap = true;
+			rc = td_damage(t, s->where->cpu, s->page_off, WW_ECORRUPT, err, "a page that is older than the one before it");
+			if (rc)
+				return rc;
+			continue;
+		}
+		s->page_ts = ts;
 		if (commit & MISSED) {
 			uint64_t lost = 0;
 			if ((commit & MISSED_STORED) && room - used >= f->commit_size)
@@ -172,7 +181,7 @@ static int next_page(struct td_trace *t, struct td_stream *s, struct ww_err *err
 		s->page = p;
 		s->p = p + f->data_off;
 		s->page_end = s->p + used;
-		s->ts = rd64(t, p + f->ts_off);
+		s->ts = ts;
 		if (used)
 			return 1;
 	}
