@@ -240,7 +240,7 @@ static int walk_block(struct perfdata *t, struct pd_source *src, struct ww_err *
 	uint32_t size = PD_SIZE(t, p), type = PD_TYPE(t, p);
 	if (size < PD_REC_HEADER_BYTES || type == PD_REC_COMPRESSED || type == PD_REC_COMPRESSED2) {
 		src->block_pos = b.len;
-		src->zstd_broken = true;
+		src->zstd_broken = t->rest_lost = true;
 		rc = pd_damage(t, WW_ECORRUPT, b.file_offset, err, "compressed events: a record of %u bytes", size);
 		return rc ? rc : 1;
 	}
@@ -290,7 +290,7 @@ static int walk_file(struct perfdata *t, struct pd_source *src, struct ww_err *e
 	bool own = size >= PD_REC_HEADER_BYTES && PD_TYPE(t, p) >= PD_REC_HEADER_ATTR;
 	uint64_t extra = own ? pd_record_extra(t, p, size) : 0;
 	if (WW_UNLIKELY(size < PD_REC_HEADER_BYTES || size > left || extra > left - size)) {
-		src->ended = true;
+		src->ended = t->rest_lost = true;
 		return pd_damage(t, left < PD_REC_HEADER_BYTES || size > left ? WW_ETRUNC : WW_ECORRUPT, src->pos,
 				 err, "%" PRIu64 " bytes cannot be read: a record of %u bytes", left, size);
 	}

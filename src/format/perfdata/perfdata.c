@@ -493,6 +493,25 @@ static bool gap_at_end(struct perfdata *t, struct ww_event *ret)
 	return true;
 }
 
+/* perf writes what the CPUs' rings hold in turn, so behind damage there were also events as old as the last ones. */
+static bool gap_of_rest(struct perfdata *t, struct ww_event *ret)
+{
+	const uint32_t n = WW_MAX((uint32_t)t->cpu_last.n, WW_MIN(t->pub.info.ncpus, PD_MAX_CPUS));
+
+	while (t->rest_lost && t->rest_told < n) {
+		int32_t cpu = (int32_t)t->rest_told++;
+		int64_t last = (size_t)cpu < t->cpu_last.n ? t->cpu_last.v[cpu] : PD_NO_TIME;
+		if (last == PD_NO_TIME)
+			last = t->pub.stats.begin_ts_ns;
+		if (last >= t->pub.stats.end_ts_ns)
+			continue;
+		*ret = (struct ww_event){.ts_ns = t->pub.stats.end_ts_ns, .cpu = cpu, .offset = t->data_end};
+		set_gap(t, ret, 0, last);
+		return true;
+	}
+	return false;
+}
+
 /* A record without a stamp tells what was there before: it is stamped like the first event. */
 static int64_t stamp(struct perfdata *t, const struct pd_entry *e)
 {
@@ -515,7 +534,7 @@ static int perfdata_next(struct ww_trace *trace, struct ww_event *ret, struct ww
 		if (rc < 0)
 			return rc;
 		if (rc == 0)
-			return gap_at_end(t, ret) ? 1 : 0;
+			return gap_at_end(t, ret) || gap_of_rest(t, ret);
 		const uint8_t *rec = e->rec;
 		const struct pd_attr *a = &t->attrs.v[e->attr];
 		uint32_t type = PD_TYPE(t, rec), cpu = UINT32_MAX;

@@ -175,6 +175,8 @@ struct perfdata {
 	/* perfdata.c */
 	int64_t last_ts_ns; /* of the last event delivered, PD_NO_TIME before the first */
 	bool end_told; /* losses that no LOST record told were delivered */
+	bool rest_lost; /* damage ended a file: what came behind it, of each CPU since its last event, is not there */
+	uint32_t rest_told; /* CPUs of which that was delivered */
 	struct ww_value gap[2];
 	WW_VEC(int64_t) cpu_last; /* ts + 1 of the last event on the CPU; 0 none */
 	struct ww_value *values;
