@@ -161,7 +161,7 @@ def check_sched(path, ref):
         else:
             fewer += n < r['delays']
     text = "sched: mean and longest delay of %d threads are perf sched latency's; of %d it leaves preemptions out" % (same, fewer)
-    return answer + [(same > 5 and not bad, text, bad)]
+    return answer + [(same > 2 and not bad, text, bad)]    # a quiet machine has few that were never preempted
 
 
 def check_usage(path, ref):
