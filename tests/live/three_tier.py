@@ -177,7 +177,7 @@ def judge(traces, said, truth, offset, common, whole):
         right = where(segments, c, [[common(t) for t in q] for q in ((asked, sent, updated), (commits, sent2, committed))], tid_w)
         if waited > 300000:
             on_db = sum(overlap(s, common(a), common(b)) for a, b in waiting for s in segments if s['host'] == 'h2' and s['tid'])
-            shares.append((on_db + 50000) / waited)     # as exactly as the clocks are promised to be
+            shares.append(min(1, (on_db + 50000) / waited))     # as exactly as the clocks are promised to be
         if right < 0.95 * (end - begin):
             place.append('request %d: %.3f of %.3f ms' % (n, right / 1e6, (end - begin) / 1e6))
             if os.environ.get('WW_KEEP'):
