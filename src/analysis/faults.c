@@ -87,7 +87,7 @@ static int64_t *read_bytes(struct ww_arena *mem, const struct ww_facts *f)
 
 	for (uint32_t i = 0; i < f->block_io.n; i++) {
 		uint32_t t = f->block_io.submitter[i];
-		int64_t at = f->block_io.queued_ts_ns[i] >= 0 ? f->block_io.queued_ts_ns[i] : f->block_io.issued_ts_ns[i];
+		int64_t at = ww_facts_block_begin(f, i);
 		if (t >= f->thread.n || at < 0 || f->block_io.write[i] || f->block_io.merged[i])
 			continue;
 		ww_facts_states(f, t, at, at + 1, &first, &n);

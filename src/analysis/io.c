@@ -54,14 +54,9 @@ static const char *op_name(uint8_t op)
 	return op < WW_ARRAY_SIZE(names) ? names[op] : "unknown";
 }
 
-static int64_t begin_of(const struct ww_facts *f, uint32_t i)
-{
-	return f->block_io.queued_ts_ns[i] >= 0 ? f->block_io.queued_ts_ns[i] : f->block_io.issued_ts_ns[i];
-}
-
 static int64_t seen_at(const struct ww_facts *f, uint32_t i)
 {
-	return begin_of(f, i) >= 0 ? begin_of(f, i) : f->block_io.completed_ts_ns[i];
+	return ww_facts_block_begin(f, i) >= 0 ? ww_facts_block_begin(f, i) : f->block_io.completed_ts_ns[i];
 }
 
 static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i)
@@ -75,7 +70,7 @@ static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i
 
 static void add(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, uint64_t key, struct ww_samples *samples)
 {
-	int64_t begin = begin_of(f, i), issued = f->block_io.issued_ts_ns[i], end = f->block_io.completed_ts_ns[i];
+	int64_t begin = ww_facts_block_begin(f, i), issued = f->block_io.issued_ts_ns[i], end = f->block_io.completed_ts_ns[i];
 	struct sum *s = ww_rows_get(rows, key);
 
 	s->dev = f->block_io.dev[i];
@@ -186,8 +181,8 @@ static int run_latency(struct ww_arena *mem, const struct ww_facts *f, const str
 	struct ww_histogram h = {0};
 
 	for (uint32_t i = 0; i < f->block_io.n; i++)
-		if (taken(f, q, i) && f->block_io.completed_ts_ns[i] >= 0 && begin_of(f, i) >= 0 && !f->block_io.merged[i])
-			ww_histogram_add(&h, f->block_io.completed_ts_ns[i] - begin_of(f, i));
+		if (taken(f, q, i) && f->block_io.completed_ts_ns[i] >= 0 && ww_facts_block_begin(f, i) >= 0 && !f->block_io.merged[i])
+			ww_histogram_add(&h, f->block_io.completed_ts_ns[i] - ww_facts_block_begin(f, i));
 	ww_histogram_table(mem, f, &ww_analysis_io_latency, &h, ret);
 	return 0;
 }

@@ -46,9 +46,9 @@ const char *ww_name_state_in(struct ww_arena *mem, const struct ww_facts *f, uin
 #define WW_NAME_OPEN "not over when the recording ended"
 /* The cause of a state row: of a blocked one never none. */
 enum ww_cause ww_state_cause(const struct ww_facts *f, uint32_t state);
-/* Whom a preempted or queued thread's wait is laid to, wherever it is told: a report counts whole waits, a path and a tree
- * have what lies of it in [from, to). The thread that had the CPU in whose queue it was for most of it, all its runs together; an idle thread: the CPU was
- * idle. WW_NONE: nobody is known for most of it. */
+/* Whom a preempted or queued thread's wait is laid to, wherever it is told: a report counts whole waits, a path and a
+ * tree have what lies of it in [from, to). The thread that had the CPU in whose queue it was for most of it, all its
+ * runs together; an idle thread: the CPU was idle. WW_NONE: nobody is known for most of it. */
 uint32_t ww_ready_behind(const struct ww_facts *f, uint32_t state, int64_t from_ts_ns, int64_t to_ts_ns);
 static inline uint32_t ww_link_behind(const struct ww_facts *f, const struct ww_link *l)
 {

@@ -178,6 +178,12 @@ void ww_facts_states(const struct ww_facts *f, uint32_t thread, int64_t from_ts_
 /* System calls of the thread that begin in [from, to), as positions in syscall_of_thread. O(log). */
 void ww_facts_calls(const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns,
 		    uint32_t *ret_first, uint32_t *ret_n);
+/* When the request was first there: queued, or else issued; negative: neither is known. */
+static inline int64_t ww_facts_block_begin(const struct ww_facts *f, uint32_t i)
+{
+	return f->block_io.queued_ts_ns[i] >= 0 ? f->block_io.queued_ts_ns[i] : f->block_io.issued_ts_ns[i];
+}
+
 /* Runs on the CPU that overlap [from, to), as positions in run_of_cpu. */
 void ww_facts_runs(const struct ww_facts *f, uint32_t cpu, int64_t from_ts_ns, int64_t to_ts_ns,
 		   uint32_t *ret_first, uint32_t *ret_n);

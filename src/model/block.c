@@ -239,7 +239,7 @@ void ww_block_of_fault(struct ww_model *m, const struct ww_thr *t, uint32_t faul
 	struct ww_block_io_cols *b = &m->f->block_io;
 
 	for (uint32_t i = b->n; i-- > 0;) {
-		const int64_t begin_ts_ns = b->queued_ts_ns[i] >= 0 ? b->queued_ts_ns[i] : b->issued_ts_ns[i];
+		const int64_t begin_ts_ns = ww_facts_block_begin(m->f, i);
 
 		if (begin_ts_ns >= 0 && begin_ts_ns < m->f->fault.start_ts_ns[fault])
 			return;

@@ -52,6 +52,17 @@ bool ww_cpu_enter(struct ww_model *m, int32_t cpu)
 	return true;
 }
 
+void ww_cpu_end_run(struct ww_model *m, const struct ww_cpu *c, uint32_t thread, int64_t end_ts_ns, enum ww_run_end why,
+		    uint16_t state, uint32_t next)
+{
+	const struct ww_run r = {.cpu = (uint32_t)(c - m->cpus.v), .thread = thread, .start_ts_ns = c->run_start,
+				 .dur_ns = end_ts_ns - c->run_start, .end_reason = (uint8_t)why, .end_state = state,
+				 .prio = c->run_prio, .next = next};
+
+	if (r.dur_ns > 0)
+		ww_run_push(m->f, &r);
+}
+
 /* The thread below goes on, or is interrupted, from now. */
 static void update_current(struct ww_model *m)
 {
@@ -157,12 +168,7 @@ static void forget_cpu(struct ww_model *m, struct ww_cpu *c, int64_t from)
 	struct ww_thr *t = ww_thr_at(m, c->cur);
 
 	if (t) {
-		struct ww_run r = {.cpu = (uint32_t)(c - m->cpus.v), .thread = t->index,
-				   .start_ts_ns = c->run_start, .dur_ns = from - c->run_start,
-				   .end_reason = WW_RE_UNKNOWN, .prio = c->run_prio, .next = WW_NONE};
-
-		if (r.dur_ns > 0)
-			ww_run_push(m->f, &r);
+		ww_cpu_end_run(m, c, t->index, from, WW_RE_UNKNOWN, 0, WW_NONE);
 		t->cpu = -1;
 		t->mode = WW_MODE_UNKNOWN;
 		ww_syscall_forget(t);

@@ -6,12 +6,9 @@
 static void end_cpu(struct ww_model *m, uint32_t cpu)
 {
 	struct ww_cpu *c = &m->cpus.v[cpu];
-	struct ww_run r = {.cpu = cpu, .thread = c->cur, .start_ts_ns = c->run_start,
-			   .dur_ns = m->now - c->run_start, .end_reason = WW_RE_TRACE_END,
-			   .prio = c->run_prio, .next = WW_NONE};
 
-	if (c->cur != WW_NONE && r.dur_ns > 0)
-		ww_run_push(m->f, &r);
+	if (c->cur != WW_NONE)
+		ww_cpu_end_run(m, c, c->cur, m->now, WW_RE_TRACE_END, 0, WW_NONE);
 }
 
 static void end_thread(struct ww_model *m, struct ww_thr *t)

@@ -97,6 +97,13 @@ struct ww_open_state {
 	uint64_t object;
 };
 
+/* Nothing is known of it since then. */
+static inline struct ww_open_state ww_open_unknown(int64_t start)
+{
+	return (struct ww_open_state){.start = start, .state = WW_ST_UNKNOWN, .cpu = -1, .syscall = WW_NONE, .fault = WW_NONE,
+				      .wakeup = WW_NONE, .file = WW_NONE, .other = WW_NONE};
+}
+
 struct ww_thr {
 	int32_t tid;
 	int32_t ns_level; /* of the process namespace in thread.vtid */
@@ -297,6 +304,9 @@ uint32_t ww_cpu_soft_name(struct ww_model *m, int32_t vec);
 void ww_switch_unseen(struct ww_model *m, struct ww_thr *t);
 bool ww_came_unseen(struct ww_model *m, struct ww_thr *t, int64_t from);
 void ww_cpu_lose(struct ww_model *m, int16_t cpu);
+/* The thread's run on the CPU is over: a row, if it lasted. state: as ww_run.end_state; next: who comes, or WW_NONE. */
+void ww_cpu_end_run(struct ww_model *m, const struct ww_cpu *c, uint32_t thread, int64_t end_ts_ns, enum ww_run_end why,
+		    uint16_t state, uint32_t next);
 void ww_cpu_gap(struct ww_model *m, const struct ww_event *ev);
 
 /* ---- wakeup.c ---- */

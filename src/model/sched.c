@@ -19,16 +19,6 @@ static struct ww_thr *thread_of(struct ww_model *m, int64_t tid)
 	return ww_thr_get(m, tid);
 }
 
-static void end_run(struct ww_model *m, struct ww_thr *t, enum ww_run_end why, uint16_t state, uint32_t next)
-{
-	struct ww_run r = {.cpu = m->cpu_nr, .thread = t->index, .start_ts_ns = m->cpu->run_start,
-			   .dur_ns = m->now - m->cpu->run_start, .end_reason = (uint8_t)why, .end_state = state,
-			   .prio = m->cpu->run_prio, .next = next};
-
-	if (r.dur_ns > 0)
-		ww_run_push(m->f, &r);
-}
-
 /* A switch away from `old` was lost: what happened on this CPU since old came, and was taken for its
  * doing, may be another thread's. Takes the name back; what only the context told stays. */
 static void disown(struct ww_model *m, const struct ww_thr *old)
@@ -77,7 +67,7 @@ static void resync(struct ww_model *m, struct ww_thr *prev)
 
 	if (old) { /* two switches contradict each other: events are missing */
 		disown(m, old);
-		end_run(m, old, WW_RE_UNKNOWN, 0, prev->index);
+		ww_cpu_end_run(m, c, old->index, m->now, WW_RE_UNKNOWN, 0, prev->index);
 		old->cpu = -1;
 		ww_thr_state(m, old, m->now, WW_ST_UNKNOWN);
 		ww_loopback_forget(c);
@@ -143,8 +133,8 @@ static void leave_cpu(struct ww_model *m, struct ww_thr *t, struct ww_thr *next,
 	bool runnable = !(bits & ST_BITS) || (bits & ST_PREEMPTED);
 	bool dead = !runnable && (bits & ST_DEAD);
 
-	end_run(m, t, runnable ? WW_RE_PREEMPTED : dead ? WW_RE_EXITED : WW_RE_BLOCKED,
-		(uint16_t)(WW_RUN_STATE_SEEN | (bits & ST_BITS) | (bits & ST_PREEMPTED ? 0x100 : 0)), next->index);
+	ww_cpu_end_run(m, m->cpu, t->index, m->now, runnable ? WW_RE_PREEMPTED : dead ? WW_RE_EXITED : WW_RE_BLOCKED,
+		       (uint16_t)(WW_RUN_STATE_SEEN | (bits & ST_BITS) | (bits & ST_PREEMPTED ? 0x100 : 0)), next->index);
 	t->cpu = -1;
 	if (t->idle)
 		return;
@@ -195,7 +185,7 @@ void ww_switch_unseen(struct ww_model *m, struct ww_thr *t)
 	struct ww_thr *idle = ww_thr_current(m);
 
 	ww_came_unseen(m, t, m->cpu->run_start);
-	end_run(m, idle, WW_RE_UNKNOWN, 0, t->index);
+	ww_cpu_end_run(m, m->cpu, idle->index, m->now, WW_RE_UNKNOWN, 0, t->index);
 	idle->cpu = -1;
 	enter_cpu(m, t, -1);
 }

@@ -98,15 +98,10 @@ void ww_on_fork(struct ww_model *m, const struct ww_event *ev)
 
 struct ww_handover ww_thr_hand_over(struct ww_model *m, struct ww_thr *t)
 {
-	struct ww_cpu *cpu = t->cpu >= 0 && (size_t)t->cpu < m->cpus.n ? &m->cpus.v[t->cpu] : NULL;
-	struct ww_handover h = {.st = t->st, .cpu = t->cpu, .mode = t->mode, .full_syscalls = t->full_syscalls};
+	const struct ww_handover h = {.st = t->st, .cpu = t->cpu, .mode = t->mode, .full_syscalls = t->full_syscalls};
 
-	if (cpu && m->now > cpu->run_start) {
-		struct ww_run r = {.cpu = (uint32_t)t->cpu, .thread = t->index, .start_ts_ns = cpu->run_start,
-				   .dur_ns = m->now - cpu->run_start, .end_reason = WW_RE_UNKNOWN,
-				   .prio = cpu->run_prio, .next = WW_NONE};
-		ww_run_push(m->f, &r);
-	}
+	if (t->cpu >= 0 && (size_t)t->cpu < m->cpus.n)
+		ww_cpu_end_run(m, &m->cpus.v[t->cpu], t->index, m->now, WW_RE_UNKNOWN, 0, WW_NONE);
 	t->cpu = -1; /* so that the CPU is not thought to be lost */
 	ww_syscall_forget(t);
 	ww_thr_end(m, t, m->now);
@@ -130,9 +125,7 @@ void ww_thr_take_over(struct ww_model *m, struct ww_thr *t, const struct ww_hand
 static void revive(struct ww_model *m, struct ww_thr *t)
 {
 	if (t->dead)
-		t->st = (struct ww_open_state){.start = m->f->thread.end_ts_ns[t->index], .state = WW_ST_UNKNOWN, .cpu = -1,
-					       .syscall = WW_NONE, .fault = WW_NONE, .wakeup = WW_NONE, .file = WW_NONE,
-					       .other = WW_NONE};
+		t->st = ww_open_unknown(m->f->thread.end_ts_ns[t->index]);
 	t->dead = t->exiting = false;
 	m->f->thread.flags[t->index] &= (uint8_t)~WW_TF_EXITED;
 	ww_cpu_lose(m, t->cpu);

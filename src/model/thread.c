@@ -44,8 +44,7 @@ struct ww_thr *ww_thr_new(struct ww_model *m, int32_t tid, int64_t start)
 	memset(t->rows, 0xff, sizeof(t->rows)); /* WW_NONE */
 	t->long_row = WW_NONE;
 	t->sc_fd = -1;
-	t->st = (struct ww_open_state){.start = start, .state = WW_ST_UNKNOWN, .cpu = -1, .syscall = WW_NONE,
-				       .fault = WW_NONE, .wakeup = WW_NONE, .file = WW_NONE, .other = WW_NONE};
+	t->st = ww_open_unknown(start);
 	*ww_vec_push(&m->thr) = t;
 	if (tid)
 		m->by_tid[tid] = t->index + 1;
