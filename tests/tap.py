@@ -35,6 +35,10 @@ class Tap:
         sys.stdout.flush()
         return bool(good)
 
+    def none(self, bad, name):
+        """There should be nothing in the list."""
+        return self.ok(not bad, name, bad)
+
     def note(self, text):
         for line in str(text).splitlines():
             print('# ' + line)

@@ -3,16 +3,11 @@
 import json, os, re, sys
 
 SRC = os.environ.get('WW_SRC') or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-n = failed = 0
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap
 
-
-def check(bad, text):
-    global n, failed
-    n += 1
-    failed += bool(bad)
-    print('%sok %d - %s' % ('not ' if bad else '', n, text))
-    for b in bad[:20]:
-        print('#   ' + str(b))
+tap = Tap()
+check = tap.none
 
 
 def read(*path):
@@ -124,5 +119,4 @@ for name in ('report', 'tree'):
     check([sorted(e) for e in found if e not in known] + ([] if found else ['no tokens at all']),
           'tests/schema/%s.json has these tokens' % name)
 
-print('1..%d' % n)
-sys.exit(1 if failed else 0)
+sys.exit(tap.end())

@@ -4,16 +4,11 @@ import os, re, subprocess, sys
 
 SRC = os.environ.get('WW_SRC') or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 W = os.environ.get('WHYWAIT', os.path.join(SRC, 'build/whywait'))
-n = failed = 0
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap
 
-
-def check(bad, text):
-    global n, failed
-    n += 1
-    failed += bool(bad)
-    print('%sok %d - %s' % ('not ' if bad else '', n, text))
-    for b in bad[:20]:
-        print('#   ' + b)
+tap = Tap()
+check = tap.none
 
 
 def read(*path):
@@ -107,5 +102,4 @@ for d in ('try', 'test', '.ci/run', 'tests/run', 'scripts/install-packages'):
     if not os.access(os.path.join(SRC, d), os.X_OK):
         bad.append(d)
 check(bad, 'the scripts can be executed')
-print('1..%d' % n)
-sys.exit(1 if failed else 0)
+sys.exit(tap.end())

@@ -16,16 +16,11 @@ MAY['record'] = {'base', 'format'}          # of format only the CTF writer, che
 MAY['live'] = {'base', 'format'}
 MAY['cmd'] = set(MAY) | {'cmd'}
 
-n = failed = 0
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap
 
-
-def check(bad, text):
-    global n, failed
-    n += 1
-    failed += bool(bad)
-    print('%sok %d - %s' % ('not ' if bad else '', n, text))
-    for b in bad[:20]:
-        print('#   ' + b)
+tap = Tap()
+check = tap.none
 
 
 def sources(folder):
@@ -85,5 +80,4 @@ for what, pattern in (('prints to stdout or stderr', PRINTS), ('exits', EXITS), 
                     continue
                 bad.append('%s:%d: %s' % (rel, no, line.strip()))
     check(bad, 'nothing below cmd ' + what)
-print('1..%d' % n)
-sys.exit(1 if failed else 0)
+sys.exit(tap.end())

@@ -17,17 +17,11 @@ import path_agrees
 W = os.environ.get('WHYWAIT', 'whywait')
 DIR = os.environ.get('WW_TRACES', '/nonexistent')
 THREADS = 4         # a trace; half of it of the many small ones that test what a reader must survive
-n = failed = 0
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap
 
-
-def check(bad, text):
-    global n, failed
-    n += 1
-    failed += bool(bad)
-    print('%sok %d - %s' % ('not ' if bad else '', n, text))
-    for b in bad[:8]:
-        print('#   ' + str(b)[:300])
-    sys.stdout.flush()
+tap = Tap()
+check = tap.none
 
 
 def run(*args):
@@ -269,5 +263,4 @@ for t in ('single/trace', 'perf-sched/perf.data', 'tracecmd-single/trace.dat', '
     if {k['name']: (k['count'], k['ns']) for k in j['summary']['kinds']} != {k: (count[k], spent[k]) for k in count} or len(kinds) != len(set(kinds)):
         bad.append('kinds: %s' % kinds)
     check(bad, t + ': folded lines, and each kind once with the sum of its segments')
-print('1..%d' % n)
-sys.exit(1 if failed else 0)
+sys.exit(tap.end())

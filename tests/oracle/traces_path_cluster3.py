@@ -11,16 +11,11 @@ import json, os, re, shutil, subprocess, sys
 W = os.environ.get('WHYWAIT', 'whywait')
 DIR = os.path.join(os.environ.get('WW_TRACES', '/nonexistent'), 'cluster3')
 TRACES = [os.path.join(DIR, h, 'trace') for h in ('client', 'web', 'db')]
-n = failed = 0
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap
 
-
-def check(bad, text):
-    global n, failed
-    n += 1
-    failed += bool(bad)
-    print('%sok %d - %s' % ('not ' if bad else '', n, text))
-    for b in bad[:20]:
-        print('#   ' + b)
+tap = Tap()
+check = tap.none
 
 
 def ask(what, *args):     # path's times are those of the first trace's clock; let sync's be, too
@@ -158,5 +153,4 @@ for order in (('client', 'db'), ('db', 'client')):
     said = got.returncode, j['not_reached'], [h['clock']['accuracy'] for h in j['hosts']], j['target']['host']
     check([] if said == (0, [], ['reference', 'accurate'], order[0]) else [said],
           'once all three were synchronised they can be read together, on the clock of the first: %s' % order[0])
-print('1..%d' % n)
-sys.exit(1 if failed else 0)
+sys.exit(tap.end())

@@ -10,17 +10,11 @@ import bisect, collections, json, os, re, subprocess, sys
 
 W = os.environ.get('WHYWAIT', 'whywait')
 DIR = os.environ.get('WW_TRACES', '/nonexistent')
-n = failed = 0
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap
 
-
-def check(bad, text):
-    global n, failed
-    n += 1
-    failed += bool(bad)
-    print('%sok %d - %s' % ('not ' if bad else '', n, text))
-    for b in bad[:8]:
-        print('#   ' + str(b)[:300])
-    sys.stdout.flush()
+tap = Tap()
+check = tap.none
 
 
 def out(*args):
@@ -204,5 +198,4 @@ for name, events in (('single/trace', ctf_events), ('perf-mono/perf.data', perf_
         check(bad, '%s: %d: %d waits for a CPU on the path are laid to who had it, and so in the steps' % (name, tid, seen))
 check([] if total > 500 and pieces > 5 and parted > 40 else [total, pieces, parted],
       'many were held against the events (%d), pieces of longer waits too (%d); steps of both kinds (%d)' % (total, pieces, parted))
-print('1..%d' % n)
-sys.exit(1 if failed else 0)
+sys.exit(tap.end())

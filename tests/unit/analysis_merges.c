@@ -3,10 +3,8 @@
  *   disk 8 "sda" with the partition 9 "sda1" (named), disk 40 with the partition 41 (not named), mirrors 60 and 70
  *   with the partitions 61 and 71, to which thread 12 writes the same sectors
  */
-#include "../tap.h"
 #include "analysis/analysis.h"
-#include "fake_trace.h"
-#include "model/model.h"
+#include "fake_model.h"
 
 #define BIO(dev, sector) "dev=" dev " sector=" sector " nr_sector=8 rwbs=1 tid=0"
 #define RQ(dev, sector, nr) "dev=" dev " sector=" sector " nr_sector=" nr " rwbs=1 tid=0"
@@ -71,9 +69,8 @@ static void figures(bool merges)
 	struct ww_err err = {0};
 
 	lay(k, merges);
-	ww_facts_init(&f);
 	ww_arena_init(&mem);
-	TAP_NEED(ww_model_run(fake_open(k), NULL, &f, &err) == 0, "the model runs: %s", err.message);
+	fake_model(k, NULL, &f);
 	const struct ww_analysis *io = ww_analysis_find("io");
 	TAP_NEED(io->run(&mem, &f, &everything, &t, &err) == 0, "io: %s", err.message);
 	is_i64(cell(&t, "sda", "merged"), merges ? 3 : WW_NO_VALUE, "a back merge and a front merge for a partition, and a request");

@@ -1,10 +1,8 @@
 /* analysis_numa.c - threads that the scheduler brings to their memory's node: events as perf and trace-cmd write them, laid
  * by hand (no machine of ours has two nodes), through the model to the table.
  */
-#include "fake_trace.h"
+#include "fake_model.h"
 #include "analysis/analysis.h"
-#include "model/model.h"
-#include "../tap.h"
 
 static int64_t cell(const struct ww_table *t, int32_t tid, const char *column)
 {
@@ -36,9 +34,8 @@ int main(void)
 	fake_event(k, 40, 0, "sched_stick_numa", "src_pid=10 src_tgid=10 src_ngid=0 src_cpu=8 src_nid=0 dst_pid=0 dst_tgid=0 "
 		   "dst_ngid=0 dst_cpu=0 dst_nid=1");
 	fake_event(k, 50, 0, "sched_move_numa", "pid=-1 tgid=10 ngid=0 src_cpu=0 src_nid=0 dst_cpu=8 dst_nid=1");
-	ww_facts_init(&f);
 	ww_arena_init(&mem);
-	TAP_NEED(ww_model_run(fake_open(k), NULL, &f, &err) == 0, "the model runs: %s", err.message);
+	fake_model(k, NULL, &f);
 	TAP_NEED(ww_analysis_find("sched_numa")->run(&mem, &f, &q, &t, &err) == 0, "the table is made");
 	is_i64(t.nrows, 3, "three threads");
 	is_i64(cell(&t, 10, "moved"), 1, "moved once");

@@ -5,9 +5,7 @@
  *   11            forked, /a: a process of its own, which stays
  *   12                    cloned into /b                         (clone3 with CLONE_INTO_CGROUP)
  */
-#include "fake_trace.h"
-#include "model/model.h"
-#include "../tap.h"
+#include "fake_model.h"
 
 static const char *cgroup_of(const struct ww_facts *f, int32_t tid)
 {
@@ -42,12 +40,10 @@ static void lay(struct fake *k)
 int main(void)
 {
 	struct fake *k = fake_new("whywait");
-	struct ww_err err = {0};
 	struct ww_facts f;
 
 	lay(k);
-	ww_facts_init(&f);
-	TAP_NEED(ww_model_run(fake_open(k), NULL, &f, &err) == 0, "the model runs: %s", err.message);
+	fake_model(k, NULL, &f);
 	is_str(cgroup_of(&f, 10), "/b", "moved");
 	is_str(cgroup_of(&f, 15), "/b", "with it the other thread of its process");
 	is_str(cgroup_of(&f, 11), "/a", "its child has another process and stays");

@@ -4,9 +4,7 @@
  *   CPU 1   10 in recvfrom (tcp), sleeps          130 ...................... 270 runs
  *   CPU 0   idle 150 | 200: 20 in sendto: 220 raise, 230 NET_RX { 240 wakes 10 } 250 | 260 back | 290 idle
  */
-#include "fake_trace.h"
-#include "model/model.h"
-#include "../tap.h"
+#include "fake_model.h"
 
 #define SW(prev, next, st) "prev_tid=" #prev " next_tid=" #next " prev_state=" #st " next_prio=20"
 
@@ -184,12 +182,9 @@ static const char *wait_of_10(const struct ww_facts *f)
 static void ask(struct fake *k, const struct variant *v)
 {
 	const char *const without[] = {v->without[0], v->without[1], NULL};
-	struct ww_model_opts o = {.without = without};
-	struct ww_err err = {0};
 	struct ww_facts f;
 
-	ww_facts_init(&f);
-	TAP_NEED(ww_model_run(fake_open(k), &o, &f, &err) == 0, "the model runs: %s", err.message);
+	fake_model(k, without, &f);
 	is_str(wait_of_10(&f), v->want, v->what);
 	ww_facts_release(&f);
 	fake_free(k);

@@ -1,19 +1,8 @@
 /* model_states.c - the state machine on small traces laid by hand: states, wakeups, causes. */
-#include "fake_trace.h"
-#include "model/model.h"
-#include "../tap.h"
+#include "fake_model.h"
 
 #define TEXT(...) (snprintf(text, sizeof(text), __VA_ARGS__), text)
 #define SW(prev, next, st) "prev_tid=" #prev " next_tid=" #next " prev_state=" #st " next_prio=20"
-
-static void run(struct fake *k, const char *const *without, struct ww_facts *f)
-{
-	struct ww_model_opts o = {.without = without};
-	struct ww_err err = {0};
-
-	ww_facts_init(f);
-	TAP_NEED(ww_model_run(fake_open(k), &o, f, &err) == 0, "the model runs: %s", err.message);
-}
 
 /* The n-th state of the thread as "state/cause/waker-kind/waker-tid". */
 static const char *nth(const struct ww_facts *f, int32_t tid, uint32_t n)
@@ -102,7 +91,7 @@ static void test_pipe_and_sleep(void)
 	struct fake *k = pipe_and_sleep();
 	struct ww_facts f;
 
-	run(k, NULL, &f);
+	fake_model(k, NULL, &f);
 	ok(contiguous(&f), "states are contiguous");
 	is_str(nth(&f, 10, 3), "running-kernel//-/-1", "the reader is in read");
 	is_str(nth(&f, 10, 4), "blocked/pipe/thread/20", "the reader waited for the writer on a pipe");
@@ -122,16 +111,16 @@ static void test_without(void)
 	struct fake *k = pipe_and_sleep();
 	struct ww_facts f;
 
-	run(k, (const char *const[]){"irq_handler_entry", "irq_softirq_entry", "timer_hrtimer_expire_entry", NULL}, &f);
+	fake_model(k, (const char *const[]){"irq_handler_entry", "irq_softirq_entry", "timer_hrtimer_expire_entry", NULL}, &f);
 	ok(contiguous(&f), "states are contiguous without interrupts");
 	is_str(nth(&f, 10, 4), "blocked/pipe/thread/20", "both calls on one pipe prove the writer");
 	is_str(nth(&f, 20, 6), "blocked/timer/unknown/-1", "nobody knows who woke; nanosleep returned 0");
 	ww_facts_release(&f);
-	run(k, (const char *const[]){"sched_waking", NULL}, &f);
+	fake_model(k, (const char *const[]){"sched_waking", NULL}, &f);
 	ok(contiguous(&f), "states are contiguous without wakeups");
 	is_str(nth(&f, 10, 4), "blocked/pipe/-/-1", "read returned data from a pipe; by whom is unknown");
 	ww_facts_release(&f);
-	run(k, (const char *const[]){"syscall_entry", "syscall_exit", NULL}, &f);
+	fake_model(k, (const char *const[]){"syscall_entry", "syscall_exit", NULL}, &f);
 	is_str(nth(&f, 10, 2), "blocked/unknown/thread/20", "without system calls the cause is unknown");
 	ww_facts_release(&f);
 	fake_free(k);
@@ -157,17 +146,17 @@ static void test_block(void)
 	fake_event(k, 430, 0, "irq_handler_exit", "irq=5 ret=1");
 	fake_event(k, 500, 0, "sched_switch", SW(30, 10, 0));
 	fake_event(k, 600, 0, "syscall_exit_fsync", "ret=0");
-	run(k, NULL, &f);
+	fake_model(k, NULL, &f);
 	ok(contiguous(&f), "states are contiguous");
 	is_str(nth(&f, 10, 4), "blocked/disk/block/10", "fsync waited for its own request");
 	uint32_t b = f.state_first[ww_facts_thread_find(&f, 10, 300)] + 4;
 	is_str(ww_facts_str(&f, f.file.name[f.state.file[b]]), "/data/x", "and for this file");
 	is_i64(f.block_io.completed_ts_ns[0], 410, "the request's completion");
 	ww_facts_release(&f);
-	run(k, (const char *const[]){"irq_handler_entry", NULL}, &f);
+	fake_model(k, (const char *const[]){"irq_handler_entry", NULL}, &f);
 	is_str(nth(&f, 10, 4), "blocked/disk/block/10", "the completion alone tells it without IRQ events");
 	ww_facts_release(&f);
-	run(k, (const char *const[]){"irq_handler_entry", "block_rq_complete", NULL}, &f);
+	fake_model(k, (const char *const[]){"irq_handler_entry", "block_rq_complete", NULL}, &f);
 	is_str(nth(&f, 10, 4), "blocked/unknown/unknown/-1", "without both nobody knows; not thread 30");
 	ww_facts_release(&f);
 	fake_free(k);
@@ -185,7 +174,7 @@ static void test_gap(void)
 	fake_gap(k, 400, 800, 0, 17);
 	fake_event(k, 900, 0, "sched_switch", SW(12, 0, 1));
 	fake_event(k, 1000, 1, "sched_switch", SW(11, 0, 1));
-	run(k, NULL, &f);
+	fake_model(k, NULL, &f);
 	ok(contiguous(&f), "states are contiguous over a gap");
 	ok(f.gap.n == 1 && f.gap.dur_ns[0] == 400 && f.loss.lost_events == 17, "the gap is a fact");
 	uint32_t first, n, t = ww_facts_thread_find(&f, 10, 200);
@@ -219,7 +208,7 @@ static void test_early_wakeup(void)
 	fake_event(k, 420, 1, "sched_wakeup", "tid=10 target_cpu=0");
 	fake_event(k, 450, 0, "sched_switch", SW(0, 10, 0));
 	fake_event(k, 500, 0, "syscall_exit_futex", "ret=0");
-	run(k, NULL, &f);
+	fake_model(k, NULL, &f);
 	ok(contiguous(&f), "states are contiguous");
 	is_str(nth(&f, 10, 4), "preempted//-/-1", "woken before it slept: runnable, not blocked");
 	is_str(nth(&f, 10, 6), "runqueue//thread/20", "woken while leaving: straight to the run queue");
@@ -260,7 +249,7 @@ static void test_poll(void)
 		struct fake *k = poll_trace(cases[i].exit);
 		struct ww_facts f;
 
-		run(k, NULL, &f);
+		fake_model(k, NULL, &f);
 		is_str(nth(&f, 10, 4), cases[i].want, cases[i].exit);
 		ww_facts_release(&f);
 		fake_free(k);
@@ -298,7 +287,7 @@ static void test_timeout_before_event(void)
 		fake_event(k, 305, 0, "timer_hrtimer_expire_exit", "hrtimer=77");
 		fake_event(k, 310, 0, "sched_switch", SW(0, 10, 0));
 		fake_event(k, 320, 0, "syscall_exit_poll", "ret=1 fds=<fd=5,raw_events=1>");
-		run(k, NULL, &f);
+		fake_model(k, NULL, &f);
 		is_str(nth(&f, 10, 4), cases[i].want, cases[i].timer);
 		ww_facts_release(&f);
 		fake_free(k);
@@ -324,7 +313,7 @@ static void test_paused_writer(void)
 		fake_event(k, 305, 0, "timer_hrtimer_expire_exit", "hrtimer=77");
 		fake_event(k, 310, 0, "sched_switch", SW(0, 10, 0));
 		fake_event(k, 320, 0, "syscall_exit_write", "ret=4096");
-		run(k, NULL, &f);
+		fake_model(k, NULL, &f);
 		is_str(nth(&f, 10, 4), io_wait ? "blocked/disk/timer/-1" : "blocked/unknown/timer/-1", io_wait ? "paused" : "not for I/O");
 		ww_facts_release(&f);
 		fake_free(k);
@@ -358,7 +347,7 @@ static void test_restarted(void)
 		fake_event(k, 300, 1, "sched_waking", "tid=10 target_cpu=0");
 		fake_event(k, 310, 0, "sched_switch", SW(0, 10, 0));
 		fake_event(k, 320, 0, "syscall_exit_restart_syscall", "ret=0");
-		run(k, NULL, &f);
+		fake_model(k, NULL, &f);
 		uint32_t t = ww_facts_thread_find(&f, 10, 250), row = f.state_first[t];
 		while (f.state.state[row] != WW_ST_BLOCKED)
 			row++;
@@ -385,7 +374,7 @@ static void test_signals(void)
 		fake_event(k, 305, 1, "signal_generate", cases[i].sent);
 		fake_event(k, 330, 0, "signal_deliver", cases[i].taken);
 		fake_event(k, 340, 0, "signal_deliver", "sig=12"); /* of another one, after it */
-		run(k, NULL, &f);
+		fake_model(k, NULL, &f);
 		is_str(nth(&f, 10, 4), "blocked/signal/thread/20", cases[i].sent);
 		uint32_t t = ww_facts_thread_find(&f, 10, 200);
 		is_str(ww_facts_str(&f, f.state.detail[f.state_first[t] + 4]), cases[i].want, "by which");
@@ -411,7 +400,7 @@ static void test_names(void)
 	fake_event(k, 145, 0, "syscall_entry_prctl", "option=15");
 	fake_event(k, 147, 0, "syscall_exit_prctl", "ret=0");
 	fake_event(k, 150, 0, "sched_switch", "prev_comm='more' " SW(20, 0, 1));
-	run(k, NULL, &f);
+	fake_model(k, NULL, &f);
 	uint32_t t = ww_facts_thread_find(&f, 10, 100), i = f.thread.renamed[t];
 	is_i64(f.name_change.n, 3, "two changes, the first name and names that stay are none");
 	is_i64(i, 1, "the last one");
@@ -447,7 +436,7 @@ static void test_loopback(void)
 	fake_event(k, 260, 0, "sched_switch", SW(20, 30, 1));
 	fake_event(k, 270, 1, "sched_switch", SW(0, 10, 0));
 	fake_event(k, 280, 1, "syscall_exit_recvfrom", "ret=9");
-	run(k, NULL, &f);
+	fake_model(k, NULL, &f);
 	ok(contiguous(&f), "states are contiguous");
 	is_str(nth(&f, 10, 4), "blocked/tcp/packet/20", "the sender of the packet is the waker");
 	is_i64(f.packet.match[1], 0, "the received packet knows the sent one");
@@ -476,7 +465,7 @@ static void test_ftrace_names(void)
 	fake_event(k, 320, 0, "timer:hrtimer_expire_exit", "hrtimer=0x99");
 	fake_event(k, 330, 0, "sched:sched_switch", "prev_pid=0 next_pid=10 prev_state=0 next_prio=120");
 	fake_event(k, 340, 0, "raw_syscalls:sys_exit", "id=35 ret=0");
-	run(k, NULL, &f);
+	fake_model(k, NULL, &f);
 	ok(contiguous(&f), "states are contiguous");
 	is_str(nth(&f, 10, 4), "blocked/timer/timer/-1", "nanosleep by number");
 	is_str(ww_facts_str(&f, f.syscall.name[1]), "nanosleep", "35 is nanosleep");
@@ -499,7 +488,7 @@ static void test_block_event(void)
 	fake_event(k, 300, 0, "sched_waking", "tid=10 target_cpu=0");
 	fake_event(k, 400, 0, "sched_switch", SW(20, 10, 0));
 	fake_event(k, 500, 0, "sched_switch", SW(10, 0, 0));
-	run(k, NULL, &f);
+	fake_model(k, NULL, &f);
 	ok(contiguous(&f), "states are contiguous");
 	is_str(nth(&f, 10, 2), "blocked/pipe/thread/20", "read on a pipe, from registers");
 	is_str(nth(&f, 10, 4), "running//-/-1", "then it runs, nobody knows in which mode");
@@ -542,7 +531,7 @@ static void test_after_call(void)
 		fake_event(k, 300, 0, "sched_waking", "tid=10 target_cpu=0");
 		fake_event(k, 400, 0, "sched_switch", SW(20, 10, 0));
 		fake_event(k, 500, 0, "sched_switch", SW(10, 0, 0));
-		run(k, NULL, &f);
+		fake_model(k, NULL, &f);
 		ok(contiguous(&f), "states are contiguous");
 		for (uint32_t r = 0; r < f.state.n; r++) {
 			uint32_t call = f.state.syscall[r];
@@ -572,7 +561,7 @@ static void test_contradiction(void)
 	fake_event(k, 200, 0, "sched_switch", SW(10, 20, 1));
 	fake_event(k, 300, 0, "sched_waking", "tid=10 target_cpu=1");
 	fake_event(k, 400, 0, "sched_switch", SW(30, 0, 1));
-	run(k, NULL, &f);
+	fake_model(k, NULL, &f);
 	ok(contiguous(&f), "states are contiguous");
 	is_str(nth(&f, 10, 2), "blocked/unknown/unknown/-1", "not woken by 20, which had left");
 	ww_facts_release(&f);
@@ -591,7 +580,7 @@ static void test_dead(void)
 	fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
 	fake_event(k, 200, 0, "sched_switch", SW(10, 0, 0x10));
 	fake_event(k, 300, 0, "whywait_target", "tid=10 pid=10 begin=0 status=7 comm='x' cmdline='x'");
-	run(k, NULL, &f);
+	fake_model(k, NULL, &f);
 	for (uint32_t t = 0; t < f.thread.n; t++)
 		n += f.thread.tid[t] == 10;
 	is_i64(n, 1, "one thread 10");
@@ -640,7 +629,7 @@ static void test_stolen(void)
 	}
 	fake_event(k, 2410, 0, "whywait_stolen", "ns=100"); /* bit by bit */
 	fake_event(k, 2410, 0, "sched_switch", SW(30, 0, 256));
-	run(k, NULL, &f);
+	fake_model(k, NULL, &f);
 	ok(contiguous(&f), "states are contiguous");
 	is_i64(time_in(&f, 10, WW_ST_STOLEN), 340, "what was taken");
 	is_str(nth(&f, 10, 1), "running//-/-1", "before; user or kernel is not known yet");
@@ -665,7 +654,7 @@ static void test_saved_names(void)
 	fake_event(k, 100, 0, "sched_switch", "prev_tid=0 prev_state=0 next_tid=10");
 	fake_event(k, 200, 0, "sched_switch", "prev_tid=10 prev_state=1 next_comm='twenty' next_tid=20");
 	fake_event(k, 300, 0, "sched_switch", "prev_comm='twenty' prev_tid=20 prev_state=1 next_tid=0");
-	run(k, NULL, &f);
+	fake_model(k, NULL, &f);
 	for (uint32_t t = 0; t < f.thread.n; t++) {
 		if (f.thread.tid[t] == 10)
 			is_str(ww_facts_str(&f, f.thread.comm[t]), "saved-ten", "the saved name");
@@ -697,7 +686,7 @@ static void test_inode_reused(void)
 	fake_event(k, 150, 0, "syscall_entry_fsync", "fd=3");
 	fake_event(k, 160, 0, "syscall_exit_fsync", "ret=0");
 	fake_event(k, 170, 0, "sched_switch", SW(10, 0, 256));
-	run(k, NULL, &f);
+	fake_model(k, NULL, &f);
 	for (uint32_t i = 0; i < f.syscall.n; i++)
 		if (!strcmp(ww_facts_str(&f, f.syscall.name[i]), "fsync") && f.syscall.file[i] != WW_NONE && n < 3)
 			names[n++] = ww_facts_str(&f, f.file.name[f.syscall.file[i]]);
@@ -724,7 +713,7 @@ static void test_came_unseen(void)
 	fake_event(k, 600, 0, "sched_switch", SW(18, 30, 0));
 	fake_event(k, 700, 0, "sched_switch", SW(30, 20, 1)); /* 18 goes on waiting */
 	fake_event(k, 900, 0, "sched_switch", SW(18, 0, 1));  /* how 20 left is not told */
-	run(k, NULL, &f);
+	fake_model(k, NULL, &f);
 	ok(contiguous(&f), "states are contiguous");
 	is_i64(time_in(&f, 10, WW_ST_RUNQUEUE), 0, "no delay is made of what is not known");
 	is_i64(time_in(&f, 10, WW_ST_UNKNOWN), 200, "unknown until it is met");

@@ -1,7 +1,5 @@
 /* model_task.c - threads and processes as forks and perf's own records tell them, on traces laid by hand. */
-#include "fake_trace.h"
-#include "model/model.h"
-#include "../tap.h"
+#include "fake_model.h"
 
 static struct fake *perf_trace(void)
 {
@@ -14,14 +12,6 @@ static struct fake *perf_trace(void)
 	fake_event(k, 100, 0, "perf_comm", "pid=10 tid=11 comm='worker' exec=0");
 	fake_event(k, 200, 0, "sched_switch", "prev_tid=0 next_tid=10 prev_state=0 next_prio=20");
 	return k;
-}
-
-static void run(struct fake *k, struct ww_facts *f)
-{
-	struct ww_err err = {0};
-
-	ww_facts_init(f);
-	TAP_NEED(ww_model_run(fake_open(k), NULL, f, &err) == 0, "the model runs: %s", err.message);
 }
 
 /* "tid pid parent-tid begin name" of the n-th thread of that number; "none". */
@@ -45,7 +35,7 @@ static void test_there_before(void)
 	struct fake *k = perf_trace();
 	struct ww_facts f;
 
-	run(k, &f);
+	fake_model(k, NULL, &f);
 	is_str(nth(&f, 10, 0), "10 10 -1 100 server", "a process that was there, from the begin");
 	is_str(nth(&f, 11, 0), "11 10 -1 100 worker", "its other thread");
 	uint32_t p = f.thread.process[ww_facts_thread_find(&f, 11, 150)];
@@ -73,7 +63,7 @@ static void test_forks(void)
 	/* the number again, by another parent */
 	fake_event(k, 700, 0, "perf_fork", "pid=11 ppid=10 tid=20 ptid=11 time=700");
 	fake_event(k, 800, 0, "sched_switch", "prev_tid=10 next_tid=20 prev_state=1 next_prio=20");
-	run(k, &f);
+	fake_model(k, NULL, &f);
 	is_str(nth(&f, 12, 0), "12 10 10 300 server", "a new thread of its process");
 	is_str(nth(&f, 20, 0), "20 20 10 400 child", "a new process begins with perf's record, and calls itself otherwise");
 	uint32_t t = ww_facts_thread_find(&f, 20, 450);
@@ -98,7 +88,7 @@ static void test_born_before_switches(void)
 	fake_event(k, 900, 0, "sched_switch", "prev_tid=0 next_tid=30 prev_state=0 next_prio=20");
 	fake_event(k, 950, 0, "perf_fork", "pid=31 ppid=30 tid=31 ptid=30 time=950");
 	fake_event(k, 990, 0, "sched_switch", "prev_tid=30 next_tid=31 prev_state=1 next_prio=20");
-	run(k, &f);
+	fake_model(k, NULL, &f);
 	is_str(nth(&f, 30, 0), "30 30 10 110 ", "one thread of the dump and the fork");
 	is_str(nth(&f, 30, 1), "none", "not two");
 	is_str(ww_state_name(f.state.state[f.state_first[ww_facts_thread_find(&f, 30, 500)]]), "unknown", "nobody knows what it did");
@@ -129,7 +119,7 @@ static void test_exec_by_another(bool seen)
 	}
 	fake_event(k, 400, 0, "sched_process_exec", "filename='/bin/new' tid=40 old_tid=41");
 	fake_event(k, 800, 0, "sched_switch", "prev_tid=40 next_tid=0 prev_state=1 next_prio=20");
-	run(k, &f);
+	fake_model(k, NULL, &f);
 	is_str(nth(&f, 40, 0), "40 40 -1 90 new", "the process is the same from its begin, by its new name");
 	uint32_t t = ww_facts_thread_find(&f, 40, 500);
 	is_i64(f.thread.start_ts_ns[t], 90, "and so is the thread of its number");
