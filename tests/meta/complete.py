@@ -101,5 +101,10 @@ bad = []
 for d in ('try', 'test', '.ci/run', 'tests/run', 'scripts/install-packages'):
     if not os.access(os.path.join(SRC, d), os.X_OK):
         bad.append(d)
+for suite in ('meta', 'oracle', 'live', 'long'):     # tests/run takes what can be executed
+    for name in os.listdir(os.path.join(SRC, 'tests', suite)):
+        path = os.path.join(SRC, 'tests', suite, name)
+        if os.path.isfile(path) and not os.access(path, os.X_OK) and open(path, 'rb').read(2) == b'#!':
+            bad.append('tests/%s/%s' % (suite, name))
 check(bad, 'the scripts can be executed')
 sys.exit(tap.end())

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 """One run, recorded by LTTng and by whywait at once: event for event the same.
 
   lttng_same_run.py DIR        DIR/lttng, DIR/whywait, as tests/lab/four.sh leaves them
