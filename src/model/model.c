@@ -45,6 +45,7 @@ static const ww_handler handlers[WW_K_N] = {
 	[WW_K_OWN_PAGE_IN] = ww_on_own_page_in,
 	[WW_K_OWN_URING] = ww_on_own_uring,
 	[WW_K_OWN_THROTTLE] = ww_on_own_throttle, [WW_K_OWN_STOLEN] = ww_on_own_stolen,
+	[WW_K_OWN_CURRENT] = ww_on_own_current,
 	[WW_K_OWN_TIMER_TASK] = ww_on_own_timer_task,
 	[WW_K_OWN_FUNCTION] = ww_on_own_function,
 	[WW_K_OWN_SYS_ENTRY] = ww_on_own_sys_entry, [WW_K_OWN_SYS_EXIT] = ww_on_own_sys_exit,

@@ -301,15 +301,32 @@ void ww_cpu_done(struct ww_model *m, enum ww_waker kind, uint32_t fact);
 enum ww_context ww_cpu_context(const struct ww_cpu *c);
 uint32_t ww_cpu_soft_name(struct ww_model *m, int32_t vec);
 /* Its thread turned out to be elsewhere, or dead: from now on nobody knows who runs there. */
-void ww_switch_unseen(struct ww_model *m, struct ww_thr *t);
-bool ww_came_unseen(struct ww_model *m, struct ww_thr *t, int64_t from);
 void ww_cpu_lose(struct ww_model *m, int16_t cpu);
 /* The thread's run on the CPU is over: a row, if it lasted. state: as ww_run.end_state; next: who comes, or WW_NONE. */
 void ww_cpu_end_run(struct ww_model *m, const struct ww_cpu *c, uint32_t thread, int64_t end_ts_ns, enum ww_run_end why,
 		    uint16_t state, uint32_t next);
 void ww_cpu_gap(struct ww_model *m, const struct ww_event *ev);
 
+/* ---- sched.c ---- */
+/* Of a switch on the event's CPU; tid 0 is the idle one of the CPU. NULL: damaged. */
+struct ww_thr *ww_cpu_thread(struct ww_model *m, int64_t tid);
+/* From now on t has the event's CPU. */
+void ww_cpu_take(struct ww_model *m, struct ww_thr *t, int32_t prio);
+
+/* ---- unseen.c ---- */
+/* t turns out to have a CPU, of which it is not known since `from` who had it. What waited for a CPU may have got
+ * this one at any time since. */
+bool ww_came_unseen(struct ww_model *m, struct ww_thr *t, int64_t from);
+/* The switch says that prev ran here, and we did not know: it did since the CPU became known, if it did not wait for a
+ * CPU then. */
+void ww_cpu_resync(struct ww_model *m, struct ww_thr *prev);
+/* An event of a thread where the idle one is thought to be: the switch to it was hidden from the tracer, as some
+ * kernels hide those out of idle. */
+void ww_switch_unseen(struct ww_model *m, struct ww_thr *t);
+
 /* ---- wakeup.c ---- */
+/* Who is behind a wakeup of this kind, as far as the row that completed tells; WW_NONE. */
+uint32_t ww_wakeup_waker(const struct ww_facts *f, uint8_t kind, uint32_t fact);
 /* Is it known of every event of the kernel's in what interrupt, softirq or timer it came, or that it came in none? */
 bool ww_contexts_are_recorded(const struct ww_model *m);
 /* ftrace's common_flags: the context that the event itself was in (TRACE_FLAG_* in
@@ -386,7 +403,7 @@ WW_HANDLER(dump_proc); WW_HANDLER(dump_fd); WW_HANDLER(dump_irq); WW_HANDLER(dum
 WW_HANDLER(dump_ns);
 WW_HANDLER(own_target); WW_HANDLER(own_recorder); WW_HANDLER(own_block); WW_HANDLER(own_waker);
 WW_HANDLER(own_file); WW_HANDLER(own_fd); WW_HANDLER(own_sock); WW_HANDLER(own_ready);
-WW_HANDLER(own_epoll); WW_HANDLER(own_fault_end); WW_HANDLER(own_page_in); WW_HANDLER(own_uring);
+WW_HANDLER(own_epoll); WW_HANDLER(own_fault_end); WW_HANDLER(own_page_in); WW_HANDLER(own_current); WW_HANDLER(own_uring);
 WW_HANDLER(own_throttle); WW_HANDLER(own_stolen); WW_HANDLER(own_timer_task); WW_HANDLER(own_function);
 WW_HANDLER(own_sys_entry);
 WW_HANDLER(own_sys_exit); WW_HANDLER(own_fds); WW_HANDLER(own_ipi); WW_HANDLER(own_sk_ready); WW_HANDLER(own_map);

@@ -8,7 +8,7 @@
 
 enum { ST_STOPPED = 0x4 | 0x8, ST_DEAD = 0x10 | 0x20, ST_IDLE = 0x80, ST_PREEMPTED = 0x100 | 0x400, ST_BITS = 0xff };
 
-static struct ww_thr *thread_of(struct ww_model *m, int64_t tid)
+struct ww_thr *ww_cpu_thread(struct ww_model *m, int64_t tid)
 {
 	if (!tid)
 		return ww_thr_at(m, m->cpu->idle);
@@ -17,80 +17,6 @@ static struct ww_thr *thread_of(struct ww_model *m, int64_t tid)
 	if (t && t->dead)
 		return ww_thr_new(m, (int32_t)tid, WW_MAX(m->f->thread.end_ts_ns[t->index], m->cpu->gap_from));
 	return ww_thr_get(m, tid);
-}
-
-/* A switch away from `old` was lost: what happened on this CPU since old came, and was taken for its
- * doing, may be another thread's. Takes the name back; what only the context told stays. */
-static void disown(struct ww_model *m, const struct ww_thr *old)
-{
-	struct ww_facts *f = m->f;
-	int64_t since = m->cpu->run_start;
-
-	for (uint32_t w = f->wakeup.n; w-- > 0 && f->wakeup.ts_ns[w] >= since;) {
-		if (f->wakeup.cpu[w] != m->cpu_nr || f->wakeup.current_thread[w] != old->index)
-			continue;
-		f->wakeup.certainty[w] = WW_UNCERTAIN;
-		f->wakeup.current_thread[w] = f->wakeup.syscall[w] = WW_NONE;
-		if (f->wakeup.kind[w] != WW_WK_THREAD && f->wakeup.kind[w] != WW_WK_WORK)
-			continue;
-		f->wakeup.kind[w] = WW_WK_UNKNOWN;
-		f->wakeup.waker[w] = f->wakeup.fact[w] = WW_NONE;
-	}
-	for (uint32_t r = f->state.n; r-- > 0 && f->state.start_ts_ns[r] + f->state.dur_ns[r] >= since;) {
-		uint32_t w = f->state.wakeup[r];
-
-		if (f->state.other[r] == old->index && w != WW_NONE && f->wakeup.current_thread[w] == WW_NONE)
-			f->state.other[r] = WW_NONE;
-	}
-	for (size_t i = 0; i < m->armed.n; i++)
-		if (m->armed.v[i].by == old->index && m->armed.v[i].ts >= since)
-			m->armed.v[i].by = WW_NONE;
-}
-
-/* t turns out to have a CPU, of which it is not known since `from` who had it. What waited for a CPU may have got
- * this one at any time since. */
-bool ww_came_unseen(struct ww_model *m, struct ww_thr *t, int64_t from)
-{
-	if (t->st.state != WW_ST_RUNQUEUE && t->st.state != WW_ST_PREEMPTED)
-		return false;
-	ww_thr_state(m, t, WW_MAX(from, t->st.start), WW_ST_UNKNOWN);
-	return true;
-}
-
-/* The switch says that prev ran here, and we did not know: it did since the CPU became known, if it did not wait for a
- * CPU then. */
-static void resync(struct ww_model *m, struct ww_thr *prev)
-{
-	struct ww_cpu *c = m->cpu;
-	struct ww_thr *old = ww_thr_current(m);
-	bool unseen = ww_came_unseen(m, prev, old ? c->run_start : c->known_from);
-
-	if (old) { /* two switches contradict each other: events are missing */
-		disown(m, old);
-		ww_cpu_end_run(m, c, old->index, m->now, WW_RE_UNKNOWN, 0, prev->index);
-		old->cpu = -1;
-		ww_thr_state(m, old, m->now, WW_ST_UNKNOWN);
-		ww_loopback_forget(c);
-		c->known_from = c->gap_from = m->now;
-	}
-	if (prev->cpu != (int16_t)m->cpu_nr)
-		ww_cpu_lose(m, prev->cpu);
-	c->cur = prev->index;
-	c->run_prio = -1;
-	prev->cpu = (int16_t)m->cpu_nr;
-	if (unseen) {
-		c->run_start = m->now;
-		ww_thr_running(m, prev, m->now);
-		return;
-	}
-	/* Not before its state in hand began: then it was seen on another CPU. */
-	c->run_start = prev->idle ? c->known_from : WW_MAX(c->known_from, prev->st.start);
-	if (c->gap_from < c->known_from && prev->st.start < c->gap_from)
-		ww_thr_state(m, prev, c->gap_from, WW_ST_UNKNOWN);
-	if (prev->st.start < c->known_from)
-		ww_thr_state(m, prev, c->known_from, WW_ST_RUNNING);
-	prev->st.state = prev->kernel ? WW_ST_RUNNING_KERNEL : WW_ST_RUNNING;
-	prev->st.cpu = prev->cpu;
 }
 
 /* The wakeup was traced a moment before the switch: the waker waits for this CPU to let go. */
@@ -154,7 +80,7 @@ static void leave_cpu(struct ww_model *m, struct ww_thr *t, struct ww_thr *next,
 	t->early_wakeup = WW_NONE;
 }
 
-static void enter_cpu(struct ww_model *m, struct ww_thr *t, int32_t prio)
+void ww_cpu_take(struct ww_model *m, struct ww_thr *t, int32_t prio)
 {
 	struct ww_cpu *c = m->cpu;
 
@@ -178,27 +104,15 @@ static void enter_cpu(struct ww_model *m, struct ww_thr *t, int32_t prio)
 		ww_syscall_forget(t);
 }
 
-/* An event of a thread where the idle one is thought to be: the switch to it was hidden from the tracer, as some
- * kernels hide those out of idle. */
-void ww_switch_unseen(struct ww_model *m, struct ww_thr *t)
-{
-	struct ww_thr *idle = ww_thr_current(m);
-
-	ww_came_unseen(m, t, m->cpu->run_start);
-	ww_cpu_end_run(m, m->cpu, idle->index, m->now, WW_RE_UNKNOWN, 0, t->index);
-	idle->cpu = -1;
-	enter_cpu(m, t, -1);
-}
-
 void ww_on_switch(struct ww_model *m, const struct ww_event *ev)
 {
-	struct ww_thr *prev = thread_of(m, ww_v_int(ev, S_SW_PREV, -1));
-	struct ww_thr *next = thread_of(m, ww_v_int(ev, S_SW_NEXT, -1));
+	struct ww_thr *prev = ww_cpu_thread(m, ww_v_int(ev, S_SW_PREV, -1));
+	struct ww_thr *next = ww_cpu_thread(m, ww_v_int(ev, S_SW_NEXT, -1));
 
 	if (!prev || !next || prev == next)
 		return; /* damaged: no switch goes to itself */
 	if (m->cpu->cur != prev->index)
-		resync(m, prev);
+		ww_cpu_resync(m, prev);
 	if (!prev->idle && ww_v_has(ev, S_SW_PREV_COMM))
 		ww_thr_set_comm(m, prev, &ev->v[S_SW_PREV_COMM]);
 	if (!next->idle && ww_v_has(ev, S_SW_NEXT_COMM))
@@ -208,7 +122,7 @@ void ww_on_switch(struct ww_model *m, const struct ww_event *ev)
 	ww_cpu_drop_frames(m);
 	ww_loopback_switched(m->cpu, next->idle);
 	leave_cpu(m, prev, next, ww_v_int(ev, S_SW_STATE, 0));
-	enter_cpu(m, next, (int32_t)ww_v_int(ev, S_SW_PRIO, -1 - m->prio_base) + m->prio_base);
+	ww_cpu_take(m, next, (int32_t)ww_v_int(ev, S_SW_PRIO, -1 - m->prio_base) + m->prio_base);
 }
 
 static void queue_on(struct ww_model *m, struct ww_thr *t, int64_t cpu, uint32_t wakeup)

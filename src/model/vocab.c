@@ -145,6 +145,7 @@ static const struct ww_vocab_row rows[] = {
 	{WW_K_OWN_FDS, "whywait_fds", "pid"},
 	{WW_K_OWN_CGROUP, "whywait_cgroup", "tid group id path"},
 	{WW_K_OWN_MAP, "whywait_map", "pid start end offset dev ino"},
+	{WW_K_OWN_CURRENT, "whywait_current", "tid prio comm"},
 	{WW_K_OWN_STACK, "whywait_stack", "tid user"},
 };
 

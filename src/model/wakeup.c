@@ -24,20 +24,22 @@ static uint32_t packet_sender(const struct ww_facts *f, uint32_t packet)
 	return WW_NONE;
 }
 
+uint32_t ww_wakeup_waker(const struct ww_facts *f, uint8_t kind, uint32_t fact)
+{
+	switch (kind) {
+	case WW_WK_BLOCK: return f->block_io.submitter[fact];
+	case WW_WK_PACKET: return packet_sender(f, fact);
+	case WW_WK_TIMER: return f->timer.armed_by[fact];
+	case WW_WK_WORK: return f->work.thread[fact];
+	default: return WW_NONE;
+	}
+}
+
 static void explain(struct ww_model *m, struct ww_wakeup *w, struct ww_done d)
 {
-	const struct ww_facts *f = m->f;
-
 	w->kind = d.kind;
 	w->fact = d.fact;
-	if (d.kind == WW_WK_BLOCK)
-		w->waker = f->block_io.submitter[d.fact];
-	else if (d.kind == WW_WK_PACKET)
-		w->waker = packet_sender(f, d.fact);
-	else if (d.kind == WW_WK_TIMER)
-		w->waker = f->timer.armed_by[d.fact];
-	else if (d.kind == WW_WK_WORK)
-		w->waker = f->work.thread[d.fact];
+	w->waker = ww_wakeup_waker(m->f, d.kind, d.fact);
 }
 
 static void from_frame(struct ww_model *m, const struct ww_thr *wakee, bool waking, struct ww_wakeup *w)

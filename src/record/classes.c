@@ -13,6 +13,7 @@
 #define U64(n)  INT(64, 0, 10, n)
 #define X64(n)  INT(64, 0, 16, n)
 #define STR(n)  "string _" n ";\n"
+#define COMM    "integer { size = 8; align = 8; signed = 1; encoding = UTF8; base = 10; } _comm[16];\n"
 #define ARGS    X64("arg0") X64("arg1") X64("arg2") X64("arg3") X64("arg4") X64("arg5")
 #define OWN(ID, name, body) {WW_EV_WHYWAIT_##ID, "whywait_" name, body}
 #define VECTOR(ID, name) {WW_EV_X86_IRQ_VECTORS_##ID, "x86_irq_vectors_" name, I32("vector")}
@@ -55,6 +56,7 @@ const struct ww_class ww_classes[] = {
 	OWN(FUNCTION, "function", X64("address") STR("name")),
 	OWN(CGROUP, "cgroup", I32("tid") U8("group") U64("id") STR("path")),
 	OWN(PAGE_IN, "page_in", U32("dev") U64("ino") U64("offset") U32("bytes")),
+	OWN(CURRENT, "current", I32("tid") I32("prio") COMM),
 	OWN(FDS, "fds", I32("pid") U32("n") INT(64, 0, 16, "open[ _n ]")),
 };
 

@@ -33,6 +33,7 @@ check(differ(ours, theirs[:-1]), 'enum FK_* of the recorder is enum ww_file_kind
 def fields_of(body):
     """[(name, type)] of the macros of classes.c."""
     body = body.replace('ARGS', ''.join('X64("arg%d") ' % i for i in range(6)))
+    body = body.replace('COMM', 'INT(8, 1, 10, "comm[16]")')
     r = []
     for m in re.finditer(r'\b(?:([IUX])(\d+)|(STR))\("(\w+)"\)|INT\((\d+), (\d), \d+, "(\w+)', body):
         kind, bits, text, name, ibits, signed, iname = m.groups()

@@ -1,59 +1,7 @@
 /* model_states.c - the state machine on small traces laid by hand: states, wakeups, causes. */
-#include "fake_model.h"
+#include "model_scene.h"
 
 #define TEXT(...) (snprintf(text, sizeof(text), __VA_ARGS__), text)
-#define SW(prev, next, st) "prev_tid=" #prev " next_tid=" #next " prev_state=" #st " next_prio=20"
-
-/* The n-th state of the thread as "state/cause/waker-kind/waker-tid". */
-static const char *nth(const struct ww_facts *f, int32_t tid, uint32_t n)
-{
-	static char buf[4][96];
-	static int turn;
-	char *b = buf[turn++ & 3];
-
-	for (uint32_t t = 0; t < f->thread.n; t++) {
-		if (f->thread.tid[t] != tid || f->state_first[t] + n >= f->state_first[t + 1])
-			continue;
-		uint32_t r = f->state_first[t] + n, w = f->state.wakeup[r];
-		uint32_t waker = w == WW_NONE ? WW_NONE : f->wakeup.waker[w];
-		snprintf(b, 96, "%s/%s/%s/%d", ww_state_name(f->state.state[r]), ww_cause_name(f->state.cause[r]),
-			 w == WW_NONE ? "-" : ww_waker_name(f->wakeup.kind[w]),
-			 waker == WW_NONE ? -1 : f->thread.tid[waker]);
-		return b;
-	}
-	return "none";
-}
-
-/* Every thread's states are contiguous from its start to its end. */
-static bool contiguous(const struct ww_facts *f)
-{
-	for (uint32_t t = 0; t < f->thread.n; t++) {
-		int64_t at = f->thread.start_ts_ns[t];
-
-		if (f->thread.flags[t] & WW_TF_IDLE)
-			continue;
-		for (uint32_t r = f->state_first[t]; r < f->state_first[t + 1]; r++) {
-			if (f->state.start_ts_ns[r] != at || f->state.dur_ns[r] <= 0)
-				return false;
-			at += f->state.dur_ns[r];
-		}
-		if (at != f->thread.end_ts_ns[t])
-			return false;
-	}
-	return true;
-}
-
-/* Declares that the producer records interrupts, so that thread context can be believed. */
-static void contexts(struct fake *k)
-{
-	fake_event(k, 1, 0, "irq_handler_entry", "irq=9 name='acpi'");
-	fake_event(k, 2, 0, "irq_handler_exit", "irq=9 ret=1");
-	fake_event(k, 3, 0, "irq_softirq_entry", "vec=7");
-	fake_event(k, 4, 0, "irq_softirq_exit", "vec=7");
-	fake_event(k, 5, 0, "timer_hrtimer_expire_entry", "hrtimer=0x77 now=5 function=1");
-	fake_event(k, 6, 0, "timer_hrtimer_expire_exit", "hrtimer=0x77");
-	fake_event(k, 7, 0, "syscall_entry_unknown", "id=999"); /* so all calls are recorded */
-}
 
 static struct fake *pipe_and_sleep(void)
 {
@@ -550,24 +498,6 @@ static void test_after_call(void)
 	}
 }
 
-/* A switch was lost, and no loss was told: what seemed to be 20's doing is nobody's. */
-static void test_contradiction(void)
-{
-	struct fake *k = fake_new("lttng");
-	struct ww_facts f;
-
-	contexts(k);
-	fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
-	fake_event(k, 200, 0, "sched_switch", SW(10, 20, 1));
-	fake_event(k, 300, 0, "sched_waking", "tid=10 target_cpu=1");
-	fake_event(k, 400, 0, "sched_switch", SW(30, 0, 1));
-	fake_model(k, NULL, &f);
-	ok(contiguous(&f), "states are contiguous");
-	is_str(nth(&f, 10, 2), "blocked/unknown/unknown/-1", "not woken by 20, which had left");
-	ww_facts_release(&f);
-	fake_free(k);
-}
-
 /* What is said of a dead thread's number does not make another thread. */
 static void test_dead(void)
 {
@@ -588,17 +518,6 @@ static void test_dead(void)
 	is_i64(f.target_end_ts_ns, 300, "the target's end");
 	ww_facts_release(&f);
 	fake_free(k);
-}
-
-/* Nanoseconds of a thread in a state. */
-static int64_t time_in(const struct ww_facts *f, int32_t tid, enum ww_thread_state s)
-{
-	int64_t ns = 0;
-
-	for (uint32_t r = 0; r < f->state.n; r++)
-		if (f->thread.tid[f->state.thread[r]] == tid && f->state.state[r] == s)
-			ns += f->state.dur_ns[r];
-	return ns;
 }
 
 /*   100       400 410  420     900 905        1000
@@ -697,41 +616,11 @@ static void test_inode_reused(void)
 	fake_free(k);
 }
 
-/* A thread is met on a CPU where nobody saw it come to: since the CPU was another's, or not known, it may have run. */
-static void test_came_unseen(void)
-{
-	struct fake *k = fake_new("fake");
-	struct ww_facts f;
-
-	contexts(k);
-	fake_event(k, 100, 0, "sched_switch", SW(10, 18, 2));
-	fake_event(k, 200, 0, "sched_waking", "tid=10 target_cpu=1");
-	fake_event(k, 250, 0, "sched_waking", "tid=11 target_cpu=2");
-	fake_event(k, 400, 1, "sched_process_exec", "filename='/x' tid=40 old_tid=40 ctx.tid=10"); /* this CPU's first */
-	fake_event(k, 500, 1, "sched_switch", SW(10, 0, 1));
-	fake_event(k, 550, 2, "sched_switch", SW(11, 0, 1)); /* and this one's */
-	fake_event(k, 600, 0, "sched_switch", SW(18, 30, 0));
-	fake_event(k, 700, 0, "sched_switch", SW(30, 20, 1)); /* 18 goes on waiting */
-	fake_event(k, 900, 0, "sched_switch", SW(18, 0, 1));  /* how 20 left is not told */
-	fake_model(k, NULL, &f);
-	ok(contiguous(&f), "states are contiguous");
-	is_i64(time_in(&f, 10, WW_ST_RUNQUEUE), 0, "no delay is made of what is not known");
-	is_i64(time_in(&f, 10, WW_ST_UNKNOWN), 200, "unknown until it is met");
-	is_i64(time_in(&f, 10, WW_ST_RUNNING), 99 + 100, "then it runs");
-	is_i64(time_in(&f, 11, WW_ST_UNKNOWN), 300, "unknown until it leaves, when nothing is met before");
-	is_i64(time_in(&f, 18, WW_ST_PREEMPTED), 100, "preempted, as long as others are known to have had the CPU");
-	is_i64(time_in(&f, 18, WW_ST_UNKNOWN), 99 + 200, "then unknown, as before it was met first");
-	ww_facts_release(&f);
-	fake_free(k);
-}
-
 int main(void)
 {
-	test_came_unseen();
 	test_inode_reused();
 	test_saved_names();
 	test_stolen();
-	test_contradiction();
 	test_dead();
 	test_pipe_and_sleep();
 	test_without();

@@ -2,7 +2,7 @@
 #ifndef WW_BLOCK_BPF_H
 #define WW_BLOCK_BPF_H
 
-#include "task.bpf.h"
+#include "current.bpf.h"
 
 /* LTTng's bits of `rwbs`. source lttng-modules instrumentation/events/block.h */
 enum { RWBS_WRITE = 1, RWBS_DISCARD = 2, RWBS_READ = 4, RWBS_RAHEAD = 8, RWBS_SYNC = 32, RWBS_META = 64,
@@ -54,7 +54,10 @@ static __always_inline void ww_emit_rq(u32 id, struct request *rq)
 	u32 bytes = rq->__data_len;
 	u64 sector = rq->__sector;
 	struct ww_slot s;
-	u8 *p = ww_reserve(&s, id, 44);
+	u8 *p;
+
+	ww_see(cur);
+	p = ww_reserve(&s, id, 44);
 
 	if (!p)
 		return;
@@ -94,7 +97,10 @@ static __always_inline void ww_emit_bio(u32 id, struct bio *bio)
 {
 	struct task_struct *cur = bpf_get_current_task_btf();
 	struct ww_slot s;
-	u8 *p = ww_reserve(&s, id, 40);
+	u8 *p;
+
+	ww_see(cur);
+	p = ww_reserve(&s, id, 40);
 
 	if (!p)
 		return;

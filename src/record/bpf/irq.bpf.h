@@ -2,11 +2,18 @@
 #ifndef WW_IRQ_BPF_H
 #define WW_IRQ_BPF_H
 
+#include "current.bpf.h"
 #include "function.bpf.h"
 #include "steal.bpf.h"
 
 /* The programs of exits stand before those of entries, and are attached in this order: an exit whose entry was not seen
  * does no harm, an entry whose exit is never seen would leave irq_depth too high. */
+static __always_inline void ww_irq_enter(void)
+{
+	ww_see_current();
+	ww_this_cpu()->irq_depth++;
+}
+
 static __always_inline void ww_irq_leave(void)
 {
 	struct ww_ring_ctl *c = ww_this_cpu();
@@ -38,7 +45,7 @@ int BPF_PROG(ww_irq_handler_entry, int irq, struct irqaction *action)
 	struct ww_slot s;
 	u8 *p;
 
-	ww_this_cpu()->irq_depth++;
+	ww_irq_enter();
 	if (n <= 0) {
 		name[0] = 0;
 		n = 1;
@@ -88,7 +95,7 @@ int BPF_PROG(ww_softirq_exit, unsigned int vec)
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(ww_softirq_entry, unsigned int vec)
 {
-	ww_this_cpu()->irq_depth++;
+	ww_irq_enter();
 	ww_emit_u32(WW_EV_IRQ_SOFTIRQ_ENTRY, vec);
 	return 0;
 }
@@ -113,7 +120,7 @@ int BPF_PROG(ww_call_function_single_exit, int vector)
 SEC("tp_btf/call_function_single_entry")
 int BPF_PROG(ww_call_function_single_entry, int vector)
 {
-	ww_this_cpu()->irq_depth++;
+	ww_irq_enter();
 	ww_emit_u32(WW_EV_X86_IRQ_VECTORS_CALL_FUNCTION_SINGLE_ENTRY, vector);
 	return 0;
 }
@@ -129,7 +136,7 @@ int BPF_PROG(ww_irq_work_exit, int vector)
 SEC("tp_btf/irq_work_entry")
 int BPF_PROG(ww_irq_work_entry, int vector)
 {
-	ww_this_cpu()->irq_depth++;
+	ww_irq_enter();
 	ww_emit_u32(WW_EV_X86_IRQ_VECTORS_IRQ_WORK_ENTRY, vector);
 	return 0;
 }
@@ -138,8 +145,10 @@ SEC("tp_btf/hrtimer_start")
 int BPF_PROG(ww_hrtimer_start, struct hrtimer *t, int mode)
 {
 	struct ww_slot s;
-	u8 *p = ww_reserve(&s, WW_EV_TIMER_HRTIMER_START, 36);
+	u8 *p;
 
+	ww_see_current();
+	p = ww_reserve(&s, WW_EV_TIMER_HRTIMER_START, 36);
 	if (!p)
 		return 0;
 	ww_put64(p, 0, (u64)t);
@@ -191,6 +200,7 @@ int BPF_PROG(ww_hrtimer_expire_entry, struct hrtimer *t, s64 *now)
 	s64 now_ns = 0;
 	u8 *p;
 
+	ww_see_current();
 	if (ww_fn_hrtimer_wakeup && fn == ww_fn_hrtimer_wakeup) {
 		struct hrtimer_sleeper *sl = (void *)t;
 
@@ -227,8 +237,10 @@ SEC("tp_btf/timer_start")
 int BPF_PROG(ww_timer_start, struct timer_list *t, unsigned long expires)
 {
 	struct ww_slot s;
-	u8 *p = ww_reserve(&s, WW_EV_TIMER_START, 36);
+	u8 *p;
 
+	ww_see_current();
+	p = ww_reserve(&s, WW_EV_TIMER_START, 36);
 	if (!p)
 		return 0;
 	ww_put64(p, 0, (u64)t);

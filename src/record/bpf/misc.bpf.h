@@ -10,6 +10,7 @@ int BPF_PROG(ww_workqueue_queue_work, int req_cpu, void *pwq, struct work_struct
 	u64 function = (u64)work->func;
 	struct ww_slot s;
 
+	ww_see_current();
 	ww_saw_function(function);
 	u8 *p = ww_reserve(&s, WW_EV_WORKQUEUE_QUEUE_WORK, 20);
 	if (!p)
@@ -80,8 +81,10 @@ int BPF_PROG(ww_signal_generate, int sig, struct kernel_siginfo *info, struct ta
 	     int result)
 {
 	struct ww_slot s;
-	u8 *p = ww_reserve(&s, WW_EV_SIGNAL_GENERATE, 40);
+	u8 *p;
 
+	ww_see_current();
+	p = ww_reserve(&s, WW_EV_SIGNAL_GENERATE, 40);
 	if (!p)
 		return 0;
 	ww_put_info(p, sig, info);

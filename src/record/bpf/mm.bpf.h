@@ -2,6 +2,7 @@
 #ifndef WW_MM_BPF_H
 #define WW_MM_BPF_H
 
+#include "current.bpf.h"
 #include "vma.bpf.h"
 
 /* Who is in a fault on this CPU: one that sleeps in it, and is not the last to have begun one here, is not met again. */
@@ -17,6 +18,7 @@ static __always_inline void ww_emit_fault(u32 id, u64 address, struct pt_regs *r
 	struct ww_slot s;
 	u8 *p;
 
+	ww_see_current();
 	if (!ww_this_cpu()->in_tree)
 		return;
 	*ww_fault_tid() = bpf_get_current_pid_tgid();

@@ -2,6 +2,7 @@
 #ifndef WW_NET_BPF_H
 #define WW_NET_BPF_H
 
+#include "current.bpf.h"
 #include "file.bpf.h"
 
 enum { HDR_NONE, HDR_IPV4, HDR_IPV6 };
@@ -66,6 +67,7 @@ static __always_inline void ww_emit_skb(u32 id, struct sk_buff *skb, u8 *ip)
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(ww_net_dev_queue, struct sk_buff *skb)
 {
+	ww_see(bpf_get_current_task_btf());
 	ww_emit_skb(WW_EV_NET_DEV_QUEUE, skb, skb->head + skb->network_header);
 	return 0;
 }

@@ -2,6 +2,7 @@
 #ifndef WW_SCHED_BPF_H
 #define WW_SCHED_BPF_H
 
+#include "current.bpf.h"
 #include "file.bpf.h"
 #include "steal.bpf.h"
 
@@ -132,12 +133,14 @@ int BPF_PROG(ww_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	struct ww_slot s;
 	u8 *p;
 
-	bool was_in_tree = ww_this_cpu()->in_tree;
+	struct ww_ring_ctl *c = ww_this_cpu();
+	bool was_in_tree = c->in_tree;
 
+	ww_see_switch(c, prev);
 	ww_check_stolen(prev);
 	ww_check_throttle(prev, next);
-	ww_this_cpu()->irq_depth = 0; /* no handler switches; PREEMPT_RT's softirqs may, and are threads then */
-	ww_this_cpu()->in_tree = next->pid && ww_in_tree(next->tgid);
+	c->irq_depth = 0; /* no handler switches; PREEMPT_RT's softirqs may, and are threads then */
+	ww_give_cpu(c, next);
 	if (state && !preempt && ww_stacks && was_in_tree) {
 		ww_emit_stack(ctx, prev->pid, 0);
 		if (!(prev->flags & PF_KTHREAD))
@@ -185,6 +188,7 @@ int BPF_PROG(ww_sched_waking, struct task_struct *t)
 	struct ww_slot s;
 	u8 *p;
 
+	ww_see(cur);
 	if (!cur->pid || c->irq_depth || (c->in_tree && !ww_light) || !ww_current_call(cur, &call)) {
 		p = ww_reserve(&s, WW_EV_SCHED_WAKING, WAKE_BYTES);
 	} else {
@@ -303,6 +307,7 @@ int BPF_PROG(ww_sched_process_fork, struct task_struct *parent, struct task_stru
 	struct ww_slot s;
 	u8 *p;
 
+	ww_see_current();
 	if (!ww_all_syscalls && tgid == child->pid && ww_in_tree(parent->tgid))
 		bpf_map_update_elem(&ww_targets, &tgid, &one, BPF_ANY);
 	if (n > 4)
@@ -341,6 +346,7 @@ int BPF_PROG(ww_sched_process_exec, struct task_struct *t, pid_t old_tid, struct
 	struct ww_slot s;
 	u8 *p;
 
+	ww_see_current();
 	if (ww_this_cpu()->in_tree)
 		__sync_fetch_and_add(&ww_lives, 1);
 	if (!room)
@@ -373,6 +379,7 @@ static __always_inline void ww_emit_end(u32 id, struct task_struct *t)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(ww_sched_process_exit, struct task_struct *t)
 {
+	ww_see_current();
 	if (ww_this_cpu()->in_tree)
 		__sync_fetch_and_add(&ww_lives, 1);
 	ww_emit_end(WW_EV_SCHED_PROCESS_EXIT, t);

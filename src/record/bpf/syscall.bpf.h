@@ -10,6 +10,7 @@
 #ifndef WW_SYSCALL_BPF_H
 #define WW_SYSCALL_BPF_H
 
+#include "current.bpf.h"
 #include "seq.bpf.h"
 
 /* A call's first and second string. Their room is not on the stack: a program and what it calls have 512 bytes
@@ -162,6 +163,7 @@ static __always_inline void ww_emit_rest(const volatile struct ww_sc_layout *l, 
 /* The switch has looked it up for us: a hash look-up for each call would cost more than its event. */
 static __always_inline bool ww_wanted(void)
 {
+	ww_see_current();
 	if (ww_calls_only)
 		return ww_all_syscalls || ww_in_tree(bpf_get_current_pid_tgid() >> 32);
 	return ww_this_cpu()->in_tree;

@@ -89,7 +89,9 @@ struct ww_ring_ctl {
 	ww_s32 irq_depth;  /* handlers and softirqs that are running on this CPU */
 	ww_u64 missed;     /* programs that the kernel skipped here, when it was looked at last */
 	ww_u64 function;   /* see bpf/function.bpf.h */
-	ww_u64 pad1[2];
+	ww_u32 on;         /* whom the last switch gave the CPU to: tid + 1; 0 not known */
+	ww_u32 pad0;
+	ww_u64 pad1[1];
 	ww_u64 read_n;     /* the reader's: sub-buffers below this number are free */
 	ww_u64 pad2[7];
 };

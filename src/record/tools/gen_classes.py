@@ -28,7 +28,7 @@ lttng_statedump_process_pid_ns lttng_statedump_process_net_ns lttng_statedump_pr
 lttng_statedump_process_cgroup_ns lttng_statedump_process_state lttng_statedump_end
 lttng_statedump_start block_bio_backmerge block_bio_frontmerge block_rq_merge""".split()
 OWN = """clock target recorder block waker file fd sock ready epoll fault_end ipi lock_begin lock_end
-sk_ready uring throttle timer_task stack cost syscall_entry syscall_exit stolen fds map function cgroup page_in""".split()
+sk_ready uring throttle timer_task stack cost syscall_entry syscall_exit stolen fds map function cgroup page_in current""".split()
 # LTTng's names that its default metadata lacks: their shapes are in classes.c. source lttng-modules 2.13:
 # include/instrumentation/events/arch/x86/irq_vectors.h
 VECTORS = """x86_irq_vectors_call_function_single_entry x86_irq_vectors_call_function_single_exit

@@ -1,0 +1,64 @@
+/* current.bpf.h - who has the CPU, where the switch to him was not told.
+ *
+ * Some virtual machines are run by threads in them, and hide these: while such a thread has a CPU no tracepoint tells of
+ * anything there, the switch away from it included. A switch that comes from another thread than the one before went to
+ * is the sign of such a machine; from then on each event that is somebody's doing looks at who is current. Those that look at the current thread anyway,
+ * or are rare, always do.
+ */
+#ifndef WW_CURRENT_BPF_H
+#define WW_CURRENT_BPF_H
+
+#include "task.bpf.h"
+
+__u32 ww_hides; /* switches are hidden here */
+
+static __always_inline void ww_give_cpu(struct ww_ring_ctl *c, struct task_struct *next)
+{
+	c->on = next->pid + 1;
+	c->in_tree = next->pid && ww_in_tree(next->tgid);
+}
+
+/* At a switch, before its event. */
+static __always_inline void ww_see_switch(struct ww_ring_ctl *c, struct task_struct *prev)
+{
+	if (c->on && c->on != (u32)prev->pid + 1)
+		WRITE_ONCE(ww_hides, 1);
+}
+
+/* whywait_current: tid prio comm */
+__noinline int ww_tell_current(void)
+{
+	struct task_struct *cur = bpf_get_current_task_btf();
+	struct ww_slot s;
+	u8 *p;
+
+	ww_give_cpu(ww_this_cpu(), cur);
+	p = ww_reserve(&s, WW_EV_WHYWAIT_CURRENT, 24);
+	if (!p)
+		return 0;
+	ww_put32(p, 0, cur->pid);
+	ww_put32(p, 4, cur->prio - 100);
+	ww_put_comm(p, 8, cur);
+	ww_commit(&s);
+	return 0;
+}
+
+/* Before an event that is cur's doing, or interrupts it. */
+static __always_inline void ww_see(struct task_struct *cur)
+{
+	u32 on = ww_this_cpu()->on;
+
+	if (on && on != (u32)cur->pid + 1) {
+		WRITE_ONCE(ww_hides, 1);
+		ww_tell_current();
+	}
+}
+
+/* The same where to ask for the current thread costs something beside the event. */
+static __always_inline void ww_see_current(void)
+{
+	if (READ_ONCE(ww_hides) && !ww_calls_only)
+		ww_see(bpf_get_current_task_btf());
+}
+
+#endif

@@ -1,0 +1,108 @@
+/* model_unseen.c - threads that turn out to have a CPU, to which no switch was told, on traces laid by hand: what seemed
+ * to be another's doing is taken back, and nothing is made of the time before.
+ */
+#include "model_scene.h"
+
+/* A switch was lost, and no loss was told: what seemed to be 20's doing is nobody's. */
+static void test_contradiction(void)
+{
+	struct fake *k = fake_new("lttng");
+	struct ww_facts f;
+
+	contexts(k);
+	fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 200, 0, "sched_switch", SW(10, 20, 1));
+	fake_event(k, 300, 0, "sched_waking", "tid=10 target_cpu=1");
+	fake_event(k, 400, 0, "sched_switch", SW(30, 0, 1));
+	fake_model(k, NULL, &f);
+	ok(contiguous(&f), "states are contiguous");
+	is_str(nth(&f, 10, 2), "blocked/unknown/unknown/-1", "not woken by 20, which had left");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
+/* A thread is met on a CPU where nobody saw it come to: since the CPU was another's, or not known, it may have run. */
+static void test_came_unseen(void)
+{
+	struct fake *k = fake_new("fake");
+	struct ww_facts f;
+
+	contexts(k);
+	fake_event(k, 100, 0, "sched_switch", SW(10, 18, 2));
+	fake_event(k, 200, 0, "sched_waking", "tid=10 target_cpu=1");
+	fake_event(k, 250, 0, "sched_waking", "tid=11 target_cpu=2");
+	fake_event(k, 400, 1, "sched_process_exec", "filename='/x' tid=40 old_tid=40 ctx.tid=10"); /* this CPU's first */
+	fake_event(k, 500, 1, "sched_switch", SW(10, 0, 1));
+	fake_event(k, 550, 2, "sched_switch", SW(11, 0, 1)); /* and this one's */
+	fake_event(k, 600, 0, "sched_switch", SW(18, 30, 0));
+	fake_event(k, 700, 0, "sched_switch", SW(30, 20, 1)); /* 18 goes on waiting */
+	fake_event(k, 900, 0, "sched_switch", SW(18, 0, 1));  /* how 20 left is not told */
+	fake_model(k, NULL, &f);
+	ok(contiguous(&f), "states are contiguous");
+	is_i64(time_in(&f, 10, WW_ST_RUNQUEUE), 0, "no delay is made of what is not known");
+	is_i64(time_in(&f, 10, WW_ST_UNKNOWN), 200, "unknown until it is met");
+	is_i64(time_in(&f, 10, WW_ST_RUNNING), 99 + 100, "then it runs");
+	is_i64(time_in(&f, 11, WW_ST_UNKNOWN), 300, "unknown until it leaves, when nothing is met before");
+	is_i64(time_in(&f, 18, WW_ST_PREEMPTED), 100, "preempted, as long as others are known to have had the CPU");
+	is_i64(time_in(&f, 18, WW_ST_UNKNOWN), 99 + 200, "then unknown, as before it was met first");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
+static int32_t tid_of(const struct ww_facts *f, uint32_t thread)
+{
+	return thread == WW_NONE ? -1 : f->thread.tid[thread];
+}
+
+/* 20 has CPU 0, and is thought to have it still while 30 does all this: a packet that wakes 10 (by NET_RX, on top of
+ * 30's call), an item of work, a request, a timer for 40. Then 30 leaves. told: at 210 the trace says who has the CPU. */
+static void test_doings(bool told)
+{
+	struct fake *k = fake_new("whywait");
+	const int32_t who = told ? 30 : -1;
+	struct ww_facts f;
+
+	contexts(k);
+	fake_event(k, 8, 0, "lttng_statedump_process_state", "tid=30 pid=30 ppid=1 name='sender' type=0 status=5");
+	fake_event(k, 9, 0, "workqueue_queue_work", "work=0x1 function=0x5");
+	fake_event(k, 90, 1, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 95, 1, "syscall_entry_recvfrom", "fd=3");
+	fake_event(k, 100, 1, "sched_switch", SW(10, 0, 1));
+	fake_event(k, 200, 0, "sched_switch", SW(0, 20, 0));
+	if (told)
+		fake_event(k, 210, 0, "whywait_current", "tid=30 prio=20 comm='sender'");
+	fake_event(k, 220, 0, "net_dev_queue", "skbaddr=0x9 len=60");
+	fake_event(k, 230, 0, "irq_softirq_entry", "vec=3");
+	fake_event(k, 240, 0, "net_if_receive_skb", "skbaddr=0x9 len=60");
+	fake_event(k, 250, 0, "sched_waking", "tid=10 target_cpu=1");
+	fake_event(k, 260, 0, "irq_softirq_exit", "vec=3");
+	fake_event(k, 300, 0, "workqueue_queue_work", "work=0x2 function=0x5");
+	fake_event(k, 310, 0, "block_rq_insert", "dev=8388608 sector=64 bytes=4096 nr_sector=8 rwbs=4 tid=30 comm='sender'");
+	fake_event(k, 320, 0, "timer_hrtimer_start", "hrtimer=0x55 function=1 expires=400");
+	fake_event(k, 330, 0, "sched_switch", SW(30, 0, 1));
+	fake_event(k, 350, 1, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 400, 1, "timer_hrtimer_expire_entry", "hrtimer=0x55 now=400 function=1");
+	fake_event(k, 410, 1, "timer_hrtimer_expire_exit", "hrtimer=0x55");
+	fake_model(k, NULL, &f);
+	ok(contiguous(&f), "states are contiguous");
+	is_i64(f.wakeup.kind[0], WW_WK_PACKET, "a packet woke 10");
+	is_i64(tid_of(&f, f.wakeup.waker[0]), who, "whose it was");
+	is_i64(tid_of(&f, f.packet.thread[0]), who, "who sent it");
+	is_i64(tid_of(&f, f.work.queued_by[f.work.n - 1]), who, "who queued the work");
+	is_i64(tid_of(&f, f.block_io.submitter[0]), who, "whose request it is");
+	is_i64(tid_of(&f, f.timer.armed_by[f.timer.n - 1]), who, "who armed the timer");
+	is_i64(time_in(&f, 20, WW_ST_UNKNOWN) > 0, 1, "of 20 nothing is known after that");
+	const int64_t runs = time_in(&f, 30, WW_ST_RUNNING) + time_in(&f, 30, WW_ST_RUNNING_USER) + time_in(&f, 30, WW_ST_RUNNING_KERNEL);
+	is_i64(runs, told ? 120 - 30 : 0, "30 runs since it is known, but for the interrupt");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
+int main(void)
+{
+	test_contradiction();
+	test_came_unseen();
+	test_doings(false);
+	test_doings(true);
+	return done_testing();
+}
