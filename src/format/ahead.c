@@ -1,8 +1,9 @@
 /* ahead.c - a thread that reads ahead: it decodes and merges while another builds facts.
  *
- * A ring of batches. The reader fills the one at `head`, the user has the one at `tail` until it asks for the next;
- * what events point to is copied into the batch, unless the format says that it stays. An event that will be visited
- * is visited by the reader, which writes down what the visitor is told; the user's visit plays it back.
+ * A ring of batches. The reader packs events in memory of its own and copies a full batch to the one at `head`; the user
+ * has the one at `tail` until it asks for the next, and unpacks some events of it at a time, again in memory of its own.
+ * What events point to is packed, or copied beside the batch, unless the format says that it stays. An event that will
+ * be visited is visited by the reader, which writes down what the visitor is told; the user's visit plays it back.
  *
  *   head 5, tail 3, ring of 4: the user has batch 3, batch 4 is full, the reader fills batch 5 (slot 1)
  *
@@ -16,11 +17,14 @@
 #include "base/arena.h"
 #include "base/par.h"
 #include "base/vec.h"
+#include "format/packed.h"
 
-#define BATCHES 8u
-#define BATCH_EVENTS 256u /* all batches together fit a second-level cache */
-#define BATCH_VALUES (BATCH_EVENTS * 6)
-#define BATCH_BYTES (BATCH_EVENTS * 64) /* that values point to; more are in the batch's arena */
+#define BATCHES 64u
+#define BATCH_BYTES (24u << 10) /* some hundred events; those in the reader's hand fit a first-level cache */
+#define LINE 64u /* of a cache */
+#define PREFETCH_BYTES 2048u
+#define SOME_EVENTS 64u		/* that the user has unpacked */
+#define SOME_VALUES (SOME_EVENTS * 6)
 /* Who waits is woken when so many batches are left, or are there: a wakeup costs more than a batch does. */
 #define WAKE_AT 2u
 
@@ -39,10 +43,8 @@ struct tape {
 };
 
 struct batch {
-	struct ww_event *ev;
-	struct ww_value *values;
-	char *bytes;
-	uint32_t n;
+	char *bytes; /* packed events */
+	size_t used;
 	int rc; /* of the call after the last event: 1 more come, 0 the end, negative */
 	struct ww_err err;
 	struct ww_arena mem;
@@ -54,13 +56,21 @@ struct ww_ahead {
 	pthread_cond_t change;
 	uint64_t head, tail; /* batches filled; batches that the user is done with */
 	bool stop, started;
-	bool holding; /* the user's: it has the batch at tail */
-	uint32_t nvalues;
 	struct batch ring[BATCHES];
-	WW_VEC(struct played) calls; /* the reader's */
+	uint32_t event_values; /* of one event, at most */
+	uint32_t some_values;
+	size_t batch_bytes;
+	/* the reader's */
+	WW_VEC(struct played) calls;
 	struct batch *filled;
-	size_t used_bytes; /* of its */
+	struct ww_value *read; /* of the event in hand */
+	char *packed;
 	bool any; /* the first event was read */
+	/* the user's */
+	bool holding;	/* it has the batch at tail */
+	const char *at; /* in it: the next event */
+	struct ww_event *some;
+	struct ww_value *values;
 };
 
 /* ---- the reader ---- */
@@ -70,21 +80,11 @@ static bool stays(const struct ww_trace *t)
 	return t->fmt->stable && !t->converts;
 }
 
+/* What is not packed, and would not stay. */
 static void keep_value(struct ww_trace *t, struct ww_value *v)
 {
-	struct ww_ahead *a = t->ahead;
-
-	if (stays(t) || (v->kind != WW_V_STR && v->kind != WW_V_BYTES) || !v->p)
-		return;
-	if (WW_UNLIKELY(v->len >= BATCH_BYTES - a->used_bytes)) {
-		v->p = ww_arena_strndup(&a->filled->mem, v->p, v->len);
-		return;
-	}
-	char *to = a->filled->bytes + a->used_bytes;
-	memcpy(to, v->p, v->len);
-	to[v->len] = 0;
-	v->p = to;
-	a->used_bytes = WW_MIN((a->used_bytes + v->len + 8) & ~(size_t)7, BATCH_BYTES);
+	if ((v->kind == WW_V_STR || v->kind == WW_V_BYTES) && v->p)
+		v->p = ww_arena_strndup(&t->ahead->filled->mem, v->p, v->len);
 }
 
 static const char *keep_text(struct ww_trace *t, const char *s)
@@ -115,11 +115,13 @@ static void note_end(void *ctx)
 
 static void note_value(void *ctx, const char *name, const struct ww_value *v, const char *label, int base)
 {
+	struct ww_trace *t = ctx;
 	struct played *p = note(ctx, CALL_VALUE, name);
 
 	p->v = *v;
 	p->base = (uint8_t)base;
-	keep_value(ctx, &p->v);
+	if (!stays(t))
+		keep_value(t, &p->v);
 	p->label = keep_text(ctx, label);
 }
 
@@ -152,32 +154,32 @@ static bool will_visit(const struct ww_trace *t, const struct ww_event *ev)
 static void fill(struct ww_trace *t, struct batch *b)
 {
 	struct ww_ahead *a = t->ahead;
-	uint32_t used = 0;
+	char *at = a->packed, *last = at + a->batch_bytes - ww_packed_most(a->event_values);
+	struct ww_event ev;
 	int rc = 1;
 
 	ww_arena_reset(&b->mem);
 	a->filled = b;
-	a->used_bytes = 0;
-	for (b->n = 0; b->n < BATCH_EVENTS && a->nvalues - used >= WW_MAX(t->max_want, WW_GAP_VALUES); b->n++) {
-		struct ww_event *ev = &b->ev[b->n];
-		struct ww_value *to = b->values + used;
-
-		t->values_to = to;
-		if ((rc = t->fmt->next(t, ev, &b->err)) <= 0)
-			break;
+	t->values_to = a->read;
+	while (at <= last && (rc = t->fmt->next(t, &ev, &b->err)) > 0) {
 		if (WW_UNLIKELY(!a->any)) {
 			a->any = true;
 			t->first_ts_ns = t->stats.events ? t->stats.begin_ts_ns : INT64_MAX;
 		}
-		if (ev->v != to && ev->nval)
-			memcpy(to, ev->v, ev->nval * sizeof(*to));
-		for (uint32_t i = 0; !stays(t) && i < ev->nval; i++)
-			keep_value(t, &to[i]);
-		ev->priv = WW_UNLIKELY(will_visit(t, ev)) ? record_visit(t, a, ev) : NULL;
-		ev->v = to;
-		used += ev->nval;
+		ev.priv = WW_UNLIKELY(will_visit(t, &ev)) ? record_visit(t, a, &ev) : NULL;
+		if (!stays(t)) {
+			if (ev.v != a->read && ev.nval)
+				memcpy(a->read, ev.v, ev.nval * sizeof(*ev.v));
+			ev.v = a->read;
+			for (uint32_t i = 0; i < ev.nval; i++)
+				if (a->read[i].len > WW_PACKED_INLINE)
+					keep_value(t, &a->read[i]);
+		}
+		at = ww_packed_put(at, &ev);
 	}
 	t->values_to = NULL;
+	b->used = (size_t)(at - a->packed);
+	memcpy(b->bytes, a->packed, b->used);
 	b->rc = rc;
 }
 
@@ -224,17 +226,34 @@ static struct batch *next_batch(struct ww_ahead *a)
 	return &a->ring[a->tail % BATCHES];
 }
 
+static int unpack(struct ww_ahead *a, const struct batch *b)
+{
+	uint32_t n = 0, used = 0;
+
+	for (; n < SOME_EVENTS && a->at < b->bytes + b->used && used + a->event_values <= a->some_values; n++) {
+		__builtin_prefetch(a->at + PREFETCH_BYTES);
+		__builtin_prefetch(a->at + PREFETCH_BYTES + LINE);
+		a->at = ww_packed_get(a->at, &a->some[n], a->values + used);
+		used += a->some[n].nval;
+	}
+	return (int)n;
+}
+
 int ww_ahead_batch(struct ww_trace *t, const struct ww_event **ret, struct ww_err *err)
 {
-	struct batch *b = t->ahead->holding ? &t->ahead->ring[t->ahead->tail % BATCHES] : NULL;
+	struct ww_ahead *a = t->ahead;
+	struct batch *b = a->holding ? &a->ring[a->tail % BATCHES] : NULL;
 	int rc;
 
+	*ret = a->some;
+	if (b && (rc = unpack(a, b)))
+		return rc;
 	/* The last batch is kept until its events are done with; then comes the end. */
 	if (!b || b->rc > 0) {
-		b = next_batch(t->ahead);
-		*ret = b->ev;
-		if (b->n)
-			return (int)b->n;
+		b = next_batch(a);
+		a->at = b->bytes;
+		if ((rc = unpack(a, b)))
+			return rc;
 	}
 	rc = b->rc;
 	if (rc < 0 && err && !err->code)
@@ -263,16 +282,29 @@ int ww_ahead_visit(struct ww_trace *t, const struct ww_event *ev, const struct w
 	return 0;
 }
 
+static char *lines(size_t bytes)
+{
+	char *p = aligned_alloc(LINE, bytes);
+
+	WW_ASSERT(p);
+	return p;
+}
+
 void ww_trace_read_ahead(struct ww_trace *t)
 {
 	if (t->ahead || ww_par_threads() < 2)
 		return;
 	struct ww_ahead *a = ww_xcalloc(1, sizeof(*a));
-	a->nvalues = WW_MAX(BATCH_VALUES, 2 * t->max_want);
+	a->event_values = WW_MAX(t->max_want, WW_GAP_VALUES);
+	WW_ASSERT(a->event_values <= UINT16_MAX);
+	a->some_values = WW_MAX(a->event_values, SOME_VALUES);
+	a->batch_bytes = WW_MAX(BATCH_BYTES, (2 * ww_packed_most(a->event_values) + LINE - 1) & ~(size_t)(LINE - 1));
+	a->read = ww_xcalloc(a->event_values, sizeof(*a->read));
+	a->packed = lines(a->batch_bytes);
+	a->some = ww_xmalloc(SOME_EVENTS * sizeof(*a->some));
+	a->values = ww_xmalloc(a->some_values * sizeof(*a->values));
 	for (uint32_t i = 0; i < BATCHES; i++) {
-		a->ring[i].ev = ww_xmalloc(BATCH_EVENTS * sizeof(struct ww_event));
-		a->ring[i].values = ww_xmalloc(a->nvalues * sizeof(struct ww_value));
-		a->ring[i].bytes = ww_xmalloc(BATCH_BYTES);
+		a->ring[i].bytes = lines(a->batch_bytes);
 		ww_arena_init(&a->ring[i].mem);
 	}
 	pthread_mutex_init(&a->lock, NULL);
@@ -297,12 +329,14 @@ void ww_ahead_stop(struct ww_trace *t)
 		pthread_join(a->thread, NULL);
 	}
 	for (uint32_t i = 0; i < BATCHES; i++) {
-		free(a->ring[i].ev);
-		free(a->ring[i].values);
 		free(a->ring[i].bytes);
 		ww_arena_release(&a->ring[i].mem);
 	}
 	ww_vec_free(&a->calls);
+	free(a->read);
+	free(a->packed);
+	free(a->some);
+	free(a->values);
 	pthread_cond_destroy(&a->change);
 	pthread_mutex_destroy(&a->lock);
 	free(a);
