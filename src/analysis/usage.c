@@ -25,7 +25,7 @@ static const struct ww_column thread_columns[] = {
 
 static const struct ww_column process_columns[] = {
 	{"pid", "process", WW_T_ID, "process id; -1 unknown"},
-	{"comm", "name", WW_T_STR, "name of its first thread in the trace"},
+	{"comm", "name", WW_T_STR, "last name of its main thread"},
 	{"cpu_ns", "on CPUs", WW_T_DUR, "of all its threads"},
 	{"percent", "%", WW_T_PERCENT, "of the range; more than 100 on several CPUs"},
 	{"threads", "threads", WW_T_COUNT, "that ran; the main thread of the recorded command once, before its exec and after"},
@@ -137,7 +137,7 @@ static bool put_process(const struct ww_fill *x, const void *sum, uint32_t row, 
 	const struct sum *s = sum;
 
 	c[0].i = x->f->thread.pid[s->thread];
-	c[1].s = ww_name_comm(x->f, s->thread);
+	c[1].s = ww_name_comm(x->f, ww_process_main(x->f, s->thread));
 	c[2].i = s->ns;
 	c[3].d = share(x, s->ns);
 	c[4].i = s->count;
@@ -159,8 +159,8 @@ static int run_processes(struct ww_arena *mem, const struct ww_facts *f, const s
 		const bool again = ww_thread_is_launcher(f, t->thread) && ww_u64map_find(&threads.places, f->target) &&
 				   ww_process_key(f, f->target) == key;
 		struct sum *s = ww_rows_get(&r, key);
-		if (!again && (!s->count++ || f->thread.tid[t->thread] == f->thread.pid[t->thread]))
-			s->thread = t->thread;
+		s->thread = t->thread;
+		s->count += !again;
 		s->ns += t->ns;
 	}
 	ww_rows_release(&threads);

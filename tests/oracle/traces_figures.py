@@ -143,6 +143,11 @@ def divided(tables):
     for a, b, columns in SAME:
         bad = [(c, total(tables[a], c), total(tables[b], c)) for c in columns if total(tables[a], c) != total(tables[b], c)]
         tap.ok(not bad, '%s and %s have the same %d sums' % (a, b, len(columns)), bad)
+    main = {r['pid']: r['comm'] for r in tables['procs'] if sum(x['pid'] == r['pid'] for x in tables['procs']) == 1 and r['pid'] >= 0}
+    for kind in ('usage_process', 'usage_process_time', 'syscalls_process', 'files_process'):
+        got = {(r['pid'], r['comm']) for r in tables[kind] if r['pid'] in main}
+        tap.ok(all(main[p] == c for p, c in got), '%s: %d processes are named as procs names them' % (kind, len(got)),
+               [(p, c, main[p]) for p, c in got if main[p] != c])
     delays = total(tables['sched'], 'delays')
     tap.ok(total(tables['sched_histogram'], 'count') == delays, 'sched: the histogram has all %d delays' % delays, tables['sched_histogram'])
 
