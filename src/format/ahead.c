@@ -1,7 +1,7 @@
 /* ahead.c - a thread that reads ahead: it decodes and merges while another builds facts.
  *
- * A ring of batches. The reader packs events in memory of its own and copies a full batch to the one at `head`; the user
- * has the one at `tail` until it asks for the next, and unpacks some events of it at a time, again in memory of its own.
+ * A ring of batches. The reader packs events into the one at `head`; the user has the one at `tail` until it asks for the
+ * next, and unpacks some events of it at a time. Both ask for the lines that they need next before they need them.
  * What events point to is packed, or copied beside the batch, unless the format says that it stays. An event that will
  * be visited is visited by the reader, which writes down what the visitor is told; the user's visit plays it back.
  *
@@ -20,7 +20,7 @@
 #include "format/packed.h"
 
 #define BATCHES 64u
-#define BATCH_BYTES (24u << 10) /* some hundred events; those in the reader's hand fit a first-level cache */
+#define BATCH_BYTES (24u << 10) /* some hundred events */
 #define LINE 64u /* of a cache */
 #define PREFETCH_BYTES 2048u
 #define SOME_EVENTS 64u		/* that the user has unpacked */
@@ -64,7 +64,6 @@ struct ww_ahead {
 	WW_VEC(struct played) calls;
 	struct batch *filled;
 	struct ww_value *read; /* of the event in hand */
-	char *packed;
 	bool any; /* the first event was read */
 	/* the user's */
 	bool holding;	/* it has the batch at tail */
@@ -151,10 +150,20 @@ static bool will_visit(const struct ww_trace *t, const struct ww_event *ev)
 	return visit;
 }
 
+/* The line will be written: it is taken from the CPU that has it before it is needed. Harmless wherever it is. */
+static inline void will_write(const char *p)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("prefetchw %0" : : "m"(*p)); /* the builtin asks for a line to write only with -mprfchw */
+#else
+	__builtin_prefetch(p, 1);
+#endif
+}
+
 static void fill(struct ww_trace *t, struct batch *b)
 {
 	struct ww_ahead *a = t->ahead;
-	char *at = a->packed, *last = at + a->batch_bytes - ww_packed_most(a->event_values);
+	char *at = b->bytes, *last = at + a->batch_bytes - ww_packed_most(a->event_values);
 	struct ww_event ev;
 	int rc = 1;
 
@@ -176,10 +185,11 @@ static void fill(struct ww_trace *t, struct batch *b)
 					keep_value(t, &a->read[i]);
 		}
 		at = ww_packed_put(at, &ev);
+		will_write(at + PREFETCH_BYTES);
+		will_write(at + PREFETCH_BYTES + LINE);
 	}
 	t->values_to = NULL;
-	b->used = (size_t)(at - a->packed);
-	memcpy(b->bytes, a->packed, b->used);
+	b->used = (size_t)(at - b->bytes);
 	b->rc = rc;
 }
 
@@ -300,7 +310,6 @@ void ww_trace_read_ahead(struct ww_trace *t)
 	a->some_values = WW_MAX(a->event_values, SOME_VALUES);
 	a->batch_bytes = WW_MAX(BATCH_BYTES, (2 * ww_packed_most(a->event_values) + LINE - 1) & ~(size_t)(LINE - 1));
 	a->read = ww_xcalloc(a->event_values, sizeof(*a->read));
-	a->packed = lines(a->batch_bytes);
 	a->some = ww_xmalloc(SOME_EVENTS * sizeof(*a->some));
 	a->values = ww_xmalloc(a->some_values * sizeof(*a->values));
 	for (uint32_t i = 0; i < BATCHES; i++) {
@@ -334,7 +343,6 @@ void ww_ahead_stop(struct ww_trace *t)
 	}
 	ww_vec_free(&a->calls);
 	free(a->read);
-	free(a->packed);
 	free(a->some);
 	free(a->values);
 	pthread_cond_destroy(&a->change);
