@@ -52,7 +52,7 @@ static int by_time(const void *a, const void *b, void *ctx)
 	return x < y ? -1 : x > y ? 1 : i < k ? -1 : i > k;
 }
 
-/* The faults that the query takes, by their begin (they were appended by their end). */
+/* The faults that the query takes, by their begin. */
 static uint32_t *select_faults(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, uint32_t *ret_n)
 {
 	uint32_t *order = WW_ARENA_ARRAY(mem, uint32_t, f->fault.n + 1), n = 0;
@@ -79,20 +79,37 @@ static bool knows_read(const struct ww_facts *f)
 	return f->knows.faults && f->knows.block;
 }
 
-/* Of each fault what the requests read that its thread queued within it. */
+/* The fault in which a thread was; WW_NONE: in none. last: of the thread, the last that began until then, or WW_NONE. One whose
+ * end is not in the trace lasts as long as it is known to: a state tells of it. */
+static uint32_t fault_at(const struct ww_facts *f, uint32_t thread, uint32_t last, int64_t at_ts_ns)
+{
+	uint32_t first, n;
+
+	if (last == WW_NONE)
+		return WW_NONE;
+	if (f->fault.dur_ns[last] >= 0)
+		return at_ts_ns <= f->fault.start_ts_ns[last] + f->fault.dur_ns[last] ? last : WW_NONE;
+	ww_facts_states(f, thread, at_ts_ns, at_ts_ns + 1, &first, &n);
+	return n && f->state.fault[first] < f->fault.n ? f->state.fault[first] : WW_NONE;
+}
+
+/* Of each fault what the requests read that its thread queued within it. Faults and requests are appended as they begin. */
 static int64_t *read_bytes(struct ww_arena *mem, const struct ww_facts *f)
 {
 	int64_t *bytes = WW_ARENA_ARRAY(mem, int64_t, f->fault.n + 1);
-	uint32_t first, n;
+	uint32_t *last = WW_ARENA_ARRAY(mem, uint32_t, f->thread.n + 1), k = 0;
 
+	memset(last, 0xff, f->thread.n * sizeof(*last)); /* WW_NONE */
 	for (uint32_t i = 0; i < f->block_io.n; i++) {
 		uint32_t t = f->block_io.submitter[i];
 		int64_t at = ww_facts_block_begin(f, i);
 		if (t >= f->thread.n || at < 0 || f->block_io.write[i] || f->block_io.merged[i])
 			continue;
-		ww_facts_states(f, t, at, at + 1, &first, &n);
-		if (n && f->state.fault[first] < f->fault.n)
-			bytes[f->state.fault[first]] += f->block_io.bytes[i];
+		for (; k < f->fault.n && f->fault.start_ts_ns[k] <= at; k++)
+			last[f->fault.thread[k]] = k;
+		const uint32_t fault = fault_at(f, t, last[t], at);
+		if (fault != WW_NONE)
+			bytes[fault] += f->block_io.bytes[i];
 	}
 	return bytes;
 }

@@ -503,9 +503,13 @@ before = cached()
 pages = PAGES
 touch([])
 major = touch(pages)
-time.sleep(0.2)     # what is read ahead is there when it has been read
-mapped = set().union(*map(around, pages)) & cached()
-print(path, len(before), len(cached() - before), len(pages), major, len(mapped))
+there, same = cached(), 0      # what is read ahead is there when it has been read, on a busy disk much later
+while same < 10:
+    time.sleep(0.05)
+    now = cached()
+    there, same = now, same + 1 if now == there else 0
+mapped = set().union(*map(around, pages)) & there
+print(path, len(before), len(there - before), len(pages), major, len(mapped))
 """
 trace, out = python('ahead', AHEAD.replace('PAGES', 'range(0, 256)'))
 path, before, cached, touched, major, mapped = out.split()
