@@ -100,8 +100,10 @@ SEC("tp_btf/signal_deliver")
 int BPF_PROG(ww_signal_deliver, int sig, struct kernel_siginfo *info, struct k_sigaction *ka)
 {
 	struct ww_slot s;
-	u8 *p = ww_reserve(&s, WW_EV_SIGNAL_DELIVER, 28);
+	u8 *p;
 
+	ww_see_current();
+	p = ww_reserve(&s, WW_EV_SIGNAL_DELIVER, 28);
 	if (!p)
 		return 0;
 	ww_put_info(p, sig, info);
@@ -116,8 +118,12 @@ SEC("tp_btf/ipi_send_cpu")
 int BPF_PROG(ww_ipi_send_cpu, unsigned int cpu, unsigned long callsite, void *callback)
 {
 	struct ww_slot s;
-	u8 *p = callback ? ww_reserve(&s, WW_EV_WHYWAIT_IPI, 12) : NULL;
+	u8 *p;
 
+	if (!callback)
+		return 0;
+	ww_see_current();
+	p = ww_reserve(&s, WW_EV_WHYWAIT_IPI, 12);
 	if (!p)
 		return 0;
 	ww_put32(p, 0, cpu);
@@ -129,8 +135,10 @@ int BPF_PROG(ww_ipi_send_cpu, unsigned int cpu, unsigned long callsite, void *ca
 static __always_inline void ww_emit_lock(u32 id, u64 lock, u32 v)
 {
 	struct ww_slot s;
-	u8 *p = ww_reserve(&s, id, 12);
+	u8 *p;
 
+	ww_see_current();
+	p = ww_reserve(&s, id, 12);
 	if (!p)
 		return;
 	ww_put64(p, 0, lock);
@@ -156,8 +164,10 @@ int BPF_PROG(ww_contention_end, void *lock, int ret)
 static __always_inline void ww_emit_uring(u32 op, u64 ring, u64 req, u64 user_data, s32 res, u32 opcode)
 {
 	struct ww_slot s;
-	u8 *p = ww_reserve(&s, WW_EV_WHYWAIT_URING, 30);
+	u8 *p;
 
+	ww_see_current();
+	p = ww_reserve(&s, WW_EV_WHYWAIT_URING, 30);
 	if (!p)
 		return;
 	ww_put8(p, 0, op);

@@ -57,6 +57,7 @@ int BPF_PROG(ww_page_in, struct folio *folio)
 	struct ww_slot s;
 	u8 *p;
 
+	ww_see_current();
 	if (!ww_this_cpu()->in_tree || *ww_fault_tid() != (u32)bpf_get_current_pid_tgid())
 		return 0;
 	inode = BPF_CORE_READ(folio, mapping, host);
@@ -130,6 +131,7 @@ int ww_fault_end(struct ww_perf_data *ctx)
 	struct ww_slot s;
 	u8 *p;
 
+	ww_see(t);
 	if (!ww_this_cpu()->in_tree)
 		return 0;
 	*ww_fault_tid() = 0;
