@@ -489,26 +489,32 @@ def cached():
     if libc.mincore(ctypes.c_void_p(at), ctypes.c_size_t(size), vec):
         raise OSError(ctypes.get_errno())
     return {p for p in range(size // 4096) if vec[p] & 1}
+def around(p):
+    first = p - (at // 4096 + p) % 16
+    return set(range(max(first, 0), first + 16))
+def settled():      # what is read ahead is there when it has been read, on a busy disk much later
+    there, same = cached(), 0
+    while same < 10:
+        time.sleep(0.05)
+        now = cached()
+        there, same = now, same + 1 if now == there else 0
+    return there
+mapped = set()
 def touch(pages):
     major = 0
     for p in pages:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_majflt
         m[p * 4096]
-        major += resource.getrusage(resource.RUSAGE_SELF).ru_majflt - before
+        more = resource.getrusage(resource.RUSAGE_SELF).ru_majflt - before
+        # Of those around it the kernel maps what is there, not what a later fault brings.
+        mapped.update(around(p) & (settled() if more else cached()))
+        major += more
     return major
-def around(p):
-    first = p - (at // 4096 + p) % 16
-    return set(range(max(first, 0), first + 16))
 before = cached()
 pages = PAGES
 touch([])
 major = touch(pages)
-there, same = cached(), 0      # what is read ahead is there when it has been read, on a busy disk much later
-while same < 10:
-    time.sleep(0.05)
-    now = cached()
-    there, same = now, same + 1 if now == there else 0
-mapped = set().union(*map(around, pages)) & there
+there = settled()
 print(path, len(before), len(there - before), len(pages), major, len(mapped))
 """
 trace, out = python('ahead', AHEAD.replace('PAGES', 'range(0, 256)'))
