@@ -46,7 +46,8 @@ static uint32_t find(const struct places *x, uint32_t file, uint64_t offset, int
 	}
 	for (uint32_t i = lo; i-- > 0 && lo - i <= LOOK_BACK && p->file[x->order[i]] == file;) {
 		const uint32_t row = x->order[i];
-		if (offset - p->offset[row] < p->bytes[row] && x->f->fault.start_ts_ns[p->fault[row]] <= ts_ns)
+		if (offset - p->offset[row] < p->bytes[row] && p->fault[row] < x->f->fault.n &&
+		    x->f->fault.start_ts_ns[p->fault[row]] <= ts_ns)
 			return row;
 	}
 	return WW_NONE;
@@ -60,8 +61,8 @@ static bool mark(uint64_t *bits, uint32_t at)
 	return !was;
 }
 
-/* Fault `i` is for one page and maps those around it. */
-static void use(const struct places *x, uint32_t i, struct ww_ahead *sums)
+/* Fault `i` is for one page and maps those around it. own: its sums; NULL: they are not asked for. */
+static void use(const struct places *x, uint32_t i, struct ww_ahead *own)
 {
 	const struct ww_fault_cols *c = &x->f->fault;
 	const uint64_t page = c->offset[i] >> PAGE_SHIFT << PAGE_SHIFT, in_window = c->address[i] & (AROUND_BYTES - 1);
@@ -78,8 +79,8 @@ static void use(const struct places *x, uint32_t i, struct ww_ahead *sums)
 			mark(x->mapped, bit);
 		else if (x->f->page_in.fault[row] != i)
 			mark(x->asked, bit);
-		else if (mark(x->asked, bit)) /* its own */
-			sums[i].own_bytes += 1 << PAGE_SHIFT;
+		else if (mark(x->asked, bit) && own)
+			own->own_bytes += 1 << PAGE_SHIFT;
 	}
 }
 
@@ -117,12 +118,40 @@ static void release(struct places *x)
 	free(x->mapped);
 }
 
-int ww_ahead_make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_ahead **ret, struct ww_err *err)
+/* The sums of the fault; NULL: it is not one of these. */
+static struct ww_ahead *sums_of(const uint32_t *faults, uint32_t n, struct ww_ahead *sums, uint32_t fault)
 {
-	struct ww_ahead *sums = WW_ARENA_ARRAY(mem, struct ww_ahead, f->fault.n + 1);
+	uint32_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+
+		if (faults[mid] < fault)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < n && faults[lo] == fault ? &sums[lo] : NULL;
+}
+
+static bool read_ahead(const struct ww_facts *f, const uint32_t *faults, uint32_t n, struct ww_ahead *sums)
+{
+	for (uint32_t i = 0; i < f->page_in.n; i++)
+		if (sums_of(faults, n, sums, f->page_in.fault[i]))
+			return true;
+	return false;
+}
+
+int ww_ahead_make(struct ww_arena *mem, const struct ww_facts *f, const uint32_t *faults, uint32_t n,
+		  const struct ww_ahead **ret, struct ww_err *err)
+{
+	struct ww_ahead *sums = WW_ARENA_ARRAY(mem, struct ww_ahead, n + 1);
 	struct places x = {.f = f};
 	uint64_t pages;
 
+	*ret = sums;
+	if (!read_ahead(f, faults, n, sums))
+		return 0;
 	x.order = ww_xcalloc(f->page_in.n + 1, sizeof(*x.order));
 	x.first = ww_xcalloc(f->page_in.n + 1, sizeof(*x.first));
 	int rc = number_pages(&x, &pages, err);
@@ -135,15 +164,18 @@ int ww_ahead_make(struct ww_arena *mem, const struct ww_facts *f, const struct w
 	x.mapped = ww_xcalloc(pages / 64 + 1, sizeof(*x.mapped));
 	for (uint32_t i = 0; i < f->fault.n && pages; i++)
 		if (f->fault.file[i] < f->file.n)
-			use(&x, i, sums);
-	for (uint32_t i = 0; i < f->page_in.n; i++)
-		sum(&x, i, &sums[f->page_in.fault[i]]);
-	for (uint32_t i = 0; i < f->fault.n; i++) { /* its own page is neither ahead nor a hit */
+			use(&x, i, sums_of(faults, n, sums, i));
+	for (uint32_t i = 0; i < f->page_in.n; i++) {
+		struct ww_ahead *own = sums_of(faults, n, sums, f->page_in.fault[i]);
+
+		if (own)
+			sum(&x, i, own);
+	}
+	for (uint32_t i = 0; i < n; i++) { /* its own page is neither ahead nor a hit */
 		sums[i].ahead_bytes -= sums[i].own_bytes;
 		sums[i].hit_bytes -= sums[i].own_bytes;
 		sums[i].asked_bytes -= sums[i].own_bytes;
 	}
 	release(&x);
-	*ret = sums;
 	return 0;
 }

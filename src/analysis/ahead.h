@@ -23,9 +23,11 @@ struct ww_ahead {
 	int64_t asked_bytes; /* of that, asked */
 };
 
-/* One for each fault, in `mem`.
+/* One for each of n faults, row numbers that rise; in `mem`. What came into use is looked for in all faults of the trace,
+ * unless these read nothing ahead.
  * error -WW_ELIMIT more pages than are believed
  * cost  O((page_in + fault) * log page_in), and 2 bits a page for the time of the call */
-int ww_ahead_make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_ahead **ret, struct ww_err *err);
+int ww_ahead_make(struct ww_arena *mem, const struct ww_facts *f, const uint32_t *faults, uint32_t n,
+		  const struct ww_ahead **ret, struct ww_err *err);
 
 #endif

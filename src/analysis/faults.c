@@ -8,7 +8,7 @@
  */
 #include "analysis/ahead.h"
 #include "analysis/names.h"
-#include "analysis/rows.h"
+#include "analysis/ranges.h"
 
 extern const struct ww_analysis ww_analysis_faults, ww_analysis_faults_file;
 
@@ -33,36 +33,23 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[WRITE] = {"write", "write", WW_T_INT, "1: for writing"},
 };
 
-static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i)
-{
-	return ww_query_holds(q, f->fault.start_ts_ns[i]) && ww_query_takes_at(f, q, f->fault.thread[i], f->fault.start_ts_ns[i]);
-}
-
 static const char *file_name(const struct ww_facts *f, uint32_t file)
 {
 	return file < f->file.n ? ww_name_file(f, file) : "";
 }
 
-static int by_time(const void *a, const void *b, void *ctx)
-{
-	const struct ww_facts *f = ctx;
-	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	int64_t x = f->fault.start_ts_ns[i], y = f->fault.start_ts_ns[k];
-
-	return x < y ? -1 : x > y ? 1 : i < k ? -1 : i > k;
-}
-
-/* The faults that the query takes, by their begin. */
+/* The faults that the query takes, in the order of time. */
 static uint32_t *select_faults(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, uint32_t *ret_n)
 {
-	uint32_t *order = WW_ARENA_ARRAY(mem, uint32_t, f->fault.n + 1), n = 0;
+	uint32_t first, end, n = 0;
 
-	for (uint32_t i = 0; i < f->fault.n; i++)
-		if (taken(f, q, i))
-			order[n++] = i;
-	qsort_r(order, n, sizeof(*order), by_time, (void *)f);
+	ww_query_times(q, f->fault.start_ts_ns, f->fault.n, &first, &end);
+	uint32_t *faults = WW_ARENA_ARRAY(mem, uint32_t, end - first + 1);
+	for (uint32_t i = first; i < end; i++)
+		if (ww_query_takes_at(f, q, f->fault.thread[i], f->fault.start_ts_ns[i]))
+			faults[n++] = i;
 	*ret_n = n;
-	return order;
+	return faults;
 }
 
 /* Three cells; only our own recordings tell of pages that are read ahead. */
@@ -79,37 +66,24 @@ static bool knows_read(const struct ww_facts *f)
 	return f->knows.faults && f->knows.block;
 }
 
-/* The fault in which a thread was; WW_NONE: in none. last: of the thread, the last that began until then, or WW_NONE. One whose
- * end is not in the trace lasts as long as it is known to: a state tells of it. */
-static uint32_t fault_at(const struct ww_facts *f, uint32_t thread, uint32_t last, int64_t at_ts_ns)
+/* What the requests read that its thread queued within it. One whose end is not in the trace lasts as long as it is known
+ * to: a state tells of it. */
+static int64_t read_bytes(const struct ww_facts *f, uint32_t fault)
 {
-	uint32_t first, n;
+	const int64_t from = f->fault.start_ts_ns[fault], dur = f->fault.dur_ns[fault];
+	uint32_t first, end, state, n = 0;
+	int64_t bytes = 0;
 
-	if (last == WW_NONE)
-		return WW_NONE;
-	if (f->fault.dur_ns[last] >= 0)
-		return at_ts_ns <= f->fault.start_ts_ns[last] + f->fault.dur_ns[last] ? last : WW_NONE;
-	ww_facts_states(f, thread, at_ts_ns, at_ts_ns + 1, &first, &n);
-	return n && f->state.fault[first] < f->fault.n ? f->state.fault[first] : WW_NONE;
-}
+	ww_block_range(f, from, dur < 0 ? INT64_MAX : from + dur + 1, &first, &end);
+	for (uint32_t i = first; i < end; i++) {
+		const int64_t at = ww_facts_block_begin(f, i);
 
-/* Of each fault what the requests read that its thread queued within it. Faults and requests are appended as they begin. */
-static int64_t *read_bytes(struct ww_arena *mem, const struct ww_facts *f)
-{
-	int64_t *bytes = WW_ARENA_ARRAY(mem, int64_t, f->fault.n + 1);
-	uint32_t *last = WW_ARENA_ARRAY(mem, uint32_t, f->thread.n + 1), k = 0;
-
-	memset(last, 0xff, f->thread.n * sizeof(*last)); /* WW_NONE */
-	for (uint32_t i = 0; i < f->block_io.n; i++) {
-		uint32_t t = f->block_io.submitter[i];
-		int64_t at = ww_facts_block_begin(f, i);
-		if (t >= f->thread.n || at < 0 || f->block_io.write[i] || f->block_io.merged[i])
+		if (f->block_io.submitter[i] != f->fault.thread[fault] || at < 0 || f->block_io.write[i] || f->block_io.merged[i])
 			continue;
-		for (; k < f->fault.n && f->fault.start_ts_ns[k] <= at; k++)
-			last[f->fault.thread[k]] = k;
-		const uint32_t fault = fault_at(f, t, last[t], at);
-		if (fault != WW_NONE)
-			bytes[fault] += f->block_io.bytes[i];
+		if (dur < 0)
+			ww_facts_states(f, f->fault.thread[fault], at, at + 1, &state, &n);
+		if (dur >= 0 || (n && f->state.fault[state] == fault))
+			bytes += f->block_io.bytes[i];
 	}
 	return bytes;
 }
@@ -118,9 +92,8 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 	       struct ww_err *err)
 {
 	uint32_t n, *order = select_faults(mem, f, q, &n);
-	const int64_t *read = read_bytes(mem, f);
 	const struct ww_ahead *ahead;
-	int rc = ww_ahead_make(mem, f, &ahead, err);
+	int rc = ww_ahead_make(mem, f, order, n, &ahead, err);
 
 	if (rc)
 		return rc;
@@ -136,8 +109,8 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 		c[ADDRESS].i = (int64_t)f->fault.address[i];
 		c[DUR].i = f->fault.dur_ns[i];
 		c[MAJOR].i = f->fault.major[i] > 1 ? -1 : f->fault.major[i];
-		c[READ].i = knows_read(f) ? read[i] : WW_NO_VALUE;
-		put_ahead(f, &ahead[i], &c[AHEAD]);
+		c[READ].i = knows_read(f) ? read_bytes(f, i) : WW_NO_VALUE;
+		put_ahead(f, &ahead[k], &c[AHEAD]);
 		c[WRITE].i = f->fault.write[i];
 	}
 	return 0;
@@ -267,11 +240,10 @@ static int run_files(struct ww_arena *mem, const struct ww_facts *f, const struc
 		     struct ww_err *err)
 {
 	uint32_t n, *faults = select_faults(mem, f, q, &n);
-	const int64_t *read = read_bytes(mem, f);
 	const struct ww_ahead *ahead;
 	struct ww_samples samples = {0};
 	struct ww_rows rows;
-	int rc = ww_ahead_make(mem, f, &ahead, err);
+	int rc = ww_ahead_make(mem, f, faults, n, &ahead, err);
 
 	if (rc)
 		return rc;
@@ -287,7 +259,7 @@ static int run_files(struct ww_arena *mem, const struct ww_facts *f, const struc
 	}
 	for (uint32_t k = 0; k < n; k++) {
 		add_fault(f, faults[k], &rows, &samples);
-		add_read(ww_rows_get(&rows, f->fault.file[faults[k]]), read[faults[k]], &ahead[faults[k]]);
+		add_read(ww_rows_get(&rows, f->fault.file[faults[k]]), read_bytes(f, faults[k]), &ahead[k]);
 	}
 	const struct ww_fill fill = {
 		.analysis = &ww_analysis_faults_file, .f = f, .q = q, .mem = mem,

@@ -7,7 +7,7 @@
  * process, calls that read or write count also where the trace does not tell on which file.
  */
 #include "analysis/names.h"
-#include "analysis/rows.h"
+#include "analysis/ranges.h"
 
 extern const struct ww_analysis ww_analysis_files, ww_analysis_files_process, ww_analysis_files_thread;
 
@@ -124,53 +124,48 @@ static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i
 	return ww_query_holds(q, f->syscall.start_ts_ns[i]) && ww_query_takes_at(f, q, f->syscall.thread[i], f->syscall.start_ts_ns[i]);
 }
 
-/* Of each call whether a request to a disk that was made in it was completed before its end. */
-static bool *calls_with_requests(struct ww_arena *mem, const struct ww_facts *f)
+/* Was a request to a disk made in the call that was completed before its end? */
+static bool made_request(const struct ww_facts *f, uint32_t call)
 {
-	bool *has = WW_ARENA_ARRAY(mem, bool, f->syscall.n + 1);
-	uint32_t first, n;
+	const int64_t from = f->syscall.start_ts_ns[call], to = from + f->syscall.dur_ns[call];
+	uint32_t first, end;
 
-	for (uint32_t i = 0; i < f->block_io.n; i++) {
-		const uint32_t t = f->block_io.submitter[i];
-		const int64_t at = ww_facts_block_begin(f, i);
-		if (t >= f->thread.n || at < 0 || f->block_io.write[i] || f->block_io.completed_ts_ns[i] < 0)
-			continue;
-		ww_facts_states(f, t, at, at + 1, &first, &n);
-		const uint32_t call = n ? f->state.syscall[first] : WW_NONE;
-		if (call < f->syscall.n && f->block_io.completed_ts_ns[i] <= f->syscall.start_ts_ns[call] + f->syscall.dur_ns[call])
-			has[call] = true;
-	}
-	return has;
+	ww_block_range(f, from, to, &first, &end);
+	for (uint32_t i = first; i < end; i++)
+		if (f->block_io.submitter[i] == f->syscall.thread[call] && !f->block_io.write[i] && ww_facts_block_begin(f, i) >= 0 &&
+		    f->block_io.completed_ts_ns[i] >= 0 && f->block_io.completed_ts_ns[i] <= to)
+			return true;
+	return false;
 }
 
 /* Was it a read of a file's bytes that found them in memory? One that blocked may have waited for a disk, or a server;
  * a fast disk is done before anybody waits. */
-static bool is_from_cache(const struct ww_facts *f, const bool *has_requests, uint32_t call)
+static bool is_from_cache(const struct ww_facts *f, uint32_t call)
 {
 	const uint32_t file = f->syscall.file[call];
 	uint32_t first, n;
 
-	if (file >= f->file.n || f->file.kind[file] != WW_FK_REG || f->syscall.dur_ns[call] < 0 || has_requests[call])
+	if (file >= f->file.n || f->file.kind[file] != WW_FK_REG || f->syscall.dur_ns[call] < 0)
 		return false;
 	ww_facts_states(f, f->syscall.thread[call], f->syscall.start_ts_ns[call],
 			f->syscall.start_ts_ns[call] + f->syscall.dur_ns[call], &first, &n);
 	for (uint32_t i = first; i < first + n; i++)
 		if (f->state.state[i] == WW_ST_BLOCKED)
 			return false;
-	return true;
+	return !made_request(f, call);
 }
 
-static void add_read(const struct ww_facts *f, const bool *has_requests, uint32_t i, int64_t bytes, struct sum *s)
+static void add_read(const struct ww_facts *f, uint32_t i, int64_t bytes, struct sum *s)
 {
 	s->reads++;
 	s->read += bytes;
-	if (is_from_cache(f, has_requests, i)) {
+	if (is_from_cache(f, i)) {
 		s->cached += bytes;
 		s->in_cache += f->syscall.dur_ns[i];
 	}
 }
 
-static void add_part(const struct ww_facts *f, const bool *has_requests, uint32_t i, struct part part, enum by by,
+static void add_part(const struct ww_facts *f, uint32_t i, struct part part, enum by by,
 		     struct ww_rows *rows, struct ww_samples *samples)
 {
 	struct sum *s = ww_rows_get(rows, part.owner);
@@ -187,7 +182,7 @@ static void add_part(const struct ww_facts *f, const bool *has_requests, uint32_
 	s->returned_read += known && part.dir & READ_CALL;
 	s->returned_written += known && part.dir & WRITE_CALL;
 	if (part.dir & READ_CALL)
-		add_read(f, has_requests, i, WW_MAX(ret, 0), s);
+		add_read(f, i, WW_MAX(ret, 0), s);
 	if (part.dir & WRITE_CALL) {
 		s->writes++;
 		s->written += WW_MAX(ret, 0);
@@ -201,14 +196,14 @@ static void add_part(const struct ww_facts *f, const bool *has_requests, uint32_
 	ww_samples_push(samples, ww_rows_index(rows, s), ns);
 }
 
-static void add_call(const struct ww_facts *f, const struct ww_query *q, const bool *has_requests, uint32_t i, enum by by,
+static void add_call(const struct ww_facts *f, const struct ww_query *q, uint32_t i, enum by by,
 		     struct ww_rows *rows, struct ww_samples *samples)
 {
 	struct part parts[2];
 
 	if (taken(f, q, i))
 		for (uint32_t n = parts_of(f, i, by, parts), k = 0; k < n; k++)
-			add_part(f, has_requests, i, parts[k], by, rows, samples);
+			add_part(f, i, parts[k], by, rows, samples);
 }
 
 static void add_wait(const struct ww_facts *f, uint32_t i, enum by by, struct ww_rows *rows)
@@ -308,17 +303,16 @@ static int make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_
 {
 	struct ww_samples samples = {0};
 	struct ww_rows rows;
-	const bool *has_requests = calls_with_requests(mem, f);
 
 	ww_rows_init(&rows, sizeof(struct sum));
 	for (uint32_t t = 0; t < f->thread.n; t++) {
 		uint32_t first, n;
 
-		if (!ww_query_takes(f, q, t))
+		if (!ww_query_meets(f, q, t) || !ww_query_takes(f, q, t))
 			continue;
 		ww_facts_calls(f, t, q->from_ts_ns, q->to_ts_ns, &first, &n);
 		for (uint32_t k = first; k < first + n; k++)
-			add_call(f, q, has_requests, f->syscall_of_thread[k], by, &rows, &samples);
+			add_call(f, q, f->syscall_of_thread[k], by, &rows, &samples);
 		add_waits(f, q, t, by, &rows);
 	}
 	const struct ww_fill fill = {

@@ -7,7 +7,7 @@
  */
 #include "analysis/histogram.h"
 #include "analysis/names.h"
-#include "analysis/rows.h"
+#include "analysis/ranges.h"
 
 extern const struct ww_analysis ww_analysis_io, ww_analysis_io_process, ww_analysis_io_file, ww_analysis_io_latency;
 
@@ -54,18 +54,11 @@ static const char *op_name(uint8_t op)
 	return op < WW_ARRAY_SIZE(names) ? names[op] : "unknown";
 }
 
-static int64_t seen_at(const struct ww_facts *f, uint32_t i)
-{
-	return ww_facts_block_begin(f, i) >= 0 ? ww_facts_block_begin(f, i) : f->block_io.completed_ts_ns[i];
-}
-
 static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i)
 {
 	uint32_t t = f->block_io.submitter[i];
 
-	if (!ww_query_holds(q, seen_at(f, i)))
-		return false;
-	return t < f->thread.n ? ww_query_takes_at(f, q, t, seen_at(f, i)) : !ww_query_asks(q);
+	return t < f->thread.n ? ww_query_takes_at(f, q, t, ww_facts_block_seen(f, i)) : !ww_query_asks(q);
 }
 
 static void add(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, uint64_t key, struct ww_samples *samples)
@@ -135,9 +128,11 @@ static int make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_
 {
 	struct ww_samples samples = {0};
 	struct ww_rows rows;
+	uint32_t first, end;
 
 	ww_rows_init(&rows, sizeof(struct sum));
-	for (uint32_t i = 0; i < f->block_io.n; i++) {
+	ww_block_range(f, q->from_ts_ns, q->to_ts_ns, &first, &end);
+	for (uint32_t i = first; i < end; i++) {
 		const uint64_t who = a == &ww_analysis_io_process ? f->block_io.submitter[i]
 				     : a == &ww_analysis_io_file  ? f->block_io.file[i]
 								  : f->block_io.dev[i];
@@ -179,8 +174,10 @@ static int run_latency(struct ww_arena *mem, const struct ww_facts *f, const str
 		       struct ww_table *ret, struct ww_err *err)
 {
 	struct ww_histogram h = {0};
+	uint32_t first, end;
 
-	for (uint32_t i = 0; i < f->block_io.n; i++)
+	ww_block_range(f, q->from_ts_ns, q->to_ts_ns, &first, &end);
+	for (uint32_t i = first; i < end; i++)
 		if (taken(f, q, i) && f->block_io.completed_ts_ns[i] >= 0 && ww_facts_block_begin(f, i) >= 0 && !f->block_io.merged[i])
 			ww_histogram_add(&h, f->block_io.completed_ts_ns[i] - ww_facts_block_begin(f, i));
 	ww_histogram_table(mem, f, &ww_analysis_io_latency, &h, ret);

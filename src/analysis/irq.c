@@ -3,7 +3,7 @@
  * A softirq's delay is the time from when it was first asked for (softirq_raise) to its entry on that CPU.
  */
 #include "analysis/names.h"
-#include "analysis/rows.h"
+#include "analysis/ranges.h"
 
 extern const struct ww_analysis ww_analysis_irq, ww_analysis_irq_thread;
 
@@ -47,14 +47,16 @@ static bool taken(const struct ww_facts *f, const struct ww_query *q, uint32_t i
 {
 	uint32_t t = f->interrupt.thread[i];
 
-	return ww_query_holds(q, f->interrupt.start_ts_ns[i]) &&
-	       (!ww_query_asks(q) || (t < f->thread.n && ww_query_takes_at(f, q, t, f->interrupt.start_ts_ns[i])));
+	return !ww_query_asks(q) || (t < f->thread.n && ww_query_takes_at(f, q, t, f->interrupt.start_ts_ns[i]));
 }
 
 static void add(const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows, struct ww_rows *victims,
 		struct ww_samples *samples, struct ww_samples *delays)
 {
-	for (uint32_t i = 0; i < f->interrupt.n; i++) {
+	uint32_t first, end;
+
+	ww_query_times(q, f->interrupt.start_ts_ns, f->interrupt.n, &first, &end);
+	for (uint32_t i = first; i < end; i++) {
 		int64_t start = f->interrupt.start_ts_ns[i], ns = f->interrupt.dur_ns[i];
 		uint32_t t = f->interrupt.thread[i];
 		if (!taken(f, q, i))
@@ -192,9 +194,11 @@ static int run_threads(struct ww_arena *mem, const struct ww_facts *f, const str
 		       struct ww_err *err)
 {
 	struct ww_rows rows;
+	uint32_t first, end;
 
 	ww_rows_init(&rows, sizeof(struct victim));
-	for (uint32_t i = 0; i < f->interrupt.n; i++) {
+	ww_query_times(q, f->interrupt.start_ts_ns, f->interrupt.n, &first, &end);
+	for (uint32_t i = first; i < end; i++) {
 		uint32_t t = f->interrupt.thread[i];
 		if (t >= f->thread.n || f->interrupt.nesting[i] || !taken(f, q, i))
 			continue;

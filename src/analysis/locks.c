@@ -1,6 +1,6 @@
 /* locks.c - waiting for locks: futexes of user space, locks in the kernel, file locks; by lock and waiter. */
 #include "analysis/names.h"
-#include "analysis/rows.h"
+#include "analysis/ranges.h"
 #include "analysis/stacks.h"
 
 extern const struct ww_analysis ww_analysis_locks;
@@ -99,6 +99,8 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 	for (uint32_t t = 0; t < f->thread.n; t++) {
 		uint32_t first, n;
 
+		if (!ww_query_meets(f, q, t) || !ww_query_takes(f, q, t))
+			continue;
 		ww_facts_states(f, t, q->from_ts_ns, q->to_ts_ns, &first, &n);
 		for (uint32_t i = first; i < first + n; i++)
 			if (f->state.state[i] == WW_ST_BLOCKED && is_lock(f->state.cause[i]) &&

@@ -9,7 +9,7 @@
  */
 
 #include "analysis/names.h"
-#include "analysis/rows.h"
+#include "analysis/ranges.h"
 
 extern const struct ww_analysis ww_analysis_net;
 
@@ -117,13 +117,16 @@ static void add_packet(const struct ww_facts *f, const struct ww_query *q, uint3
 		add_tcp(p, i, c, dir, row, rtts);
 }
 
-/* Waits that a packet ended, to the connection of that packet. */
-static void add_waits(const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows)
+/* The thread's waits that a packet ended, to the connection of that packet. */
+static void add_waits(const struct ww_facts *f, const struct ww_query *q, uint32_t t, struct ww_rows *rows)
 {
-	for (uint32_t i = 0; i < f->state.n; i++) {
+	uint32_t first, n;
+
+	ww_facts_states(f, t, q->from_ts_ns, q->to_ts_ns, &first, &n);
+	for (uint32_t i = first; i < first + n; i++) {
 		uint32_t w = f->state.wakeup[i];
 		if (f->state.state[i] != WW_ST_BLOCKED || w >= f->wakeup.n || f->wakeup.kind[w] != WW_WK_PACKET ||
-		    f->wakeup.fact[w] >= f->packet.n || !ww_query_takes_at(f, q, f->state.thread[i], f->state.start_ts_ns[i]))
+		    f->wakeup.fact[w] >= f->packet.n || !ww_query_takes_at(f, q, t, f->state.start_ts_ns[i]))
 			continue;
 		const uint64_t key = key_of(&f->packet, f->wakeup.fact[w]);
 		int64_t ns = ww_query_part(q, f->state.start_ts_ns[i], f->state.dur_ns[i]);
@@ -134,7 +137,7 @@ static void add_waits(const struct ww_facts *f, const struct ww_query *q, struct
 		c->blocked += ns;
 		if (ns > c->waiter_ns) {
 			c->waiter_ns = ns;
-			c->waiter = f->state.thread[i];
+			c->waiter = t;
 		}
 	}
 }
@@ -185,16 +188,19 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 {
 	struct ww_samples rtts = {0};
 	struct ww_rows rows;
+	uint32_t first, end;
 
 	ww_rows_init(&rows, sizeof(struct connection));
-	for (uint32_t i = 0; i < f->packet.n; i++) {
+	ww_query_times(q, f->packet.ts_ns, f->packet.n, &first, &end);
+	for (uint32_t i = first; i < end; i++) {
 		uint32_t match = f->packet.match[i];
-		if (!f->packet.proto[i] || !ww_query_holds(q, f->packet.ts_ns[i]) ||
-		    (!f->packet.sent[i] && match < f->packet.n && f->packet.sent[match]))
+		if (!f->packet.proto[i] || (!f->packet.sent[i] && match < f->packet.n && f->packet.sent[match]))
 			continue;
 		add_packet(f, q, i, &rows, &rtts);
 	}
-	add_waits(f, q, &rows);
+	for (uint32_t t = 0; t < f->thread.n && rows.n; t++)
+		if (ww_query_meets(f, q, t) && ww_query_takes(f, q, t))
+			add_waits(f, q, t, &rows);
 	const struct ww_fill fill = {
 		.analysis = &ww_analysis_net, .f = f, .q = q, .mem = mem,
 		.order = most_waited, .put = put, .samples = &rtts,

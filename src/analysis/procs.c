@@ -1,6 +1,6 @@
 /* procs.c - the process tree: who started whom, when, for how long, and what it used. */
 #include "analysis/names.h"
-#include "analysis/rows.h"
+#include "analysis/ranges.h"
 
 extern const struct ww_analysis ww_analysis_procs;
 
@@ -37,8 +37,10 @@ static struct proc *proc_of(const struct ww_facts *f, struct ww_rows *rows, uint
 	return ww_rows_get(rows, p < f->process.n ? p : (1ull << 32) + t);
 }
 
-static void collect(const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows)
+static void collect(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows)
 {
+	uint32_t n;
+
 	for (uint32_t t = 0; t < f->thread.n; t++) {
 		if (f->thread.flags[t] & WW_TF_IDLE)
 			continue;
@@ -54,10 +56,14 @@ static void collect(const struct ww_facts *f, const struct ww_query *q, struct w
 		p->shown |= ww_query_takes(f, q, t) && f->thread.start_ts_ns[t] < q->to_ts_ns &&
 			    f->thread.end_ts_ns[t] >= q->from_ts_ns;
 	}
-	for (uint32_t i = 0; i < f->run.n; i++)
+	const uint32_t *runs = ww_query_runs(mem, f, q, &n);
+	for (uint32_t k = 0; k < n; k++) {
+		const uint32_t i = ww_row_at(runs, k);
+
 		if (!(f->thread.flags[f->run.thread[i]] & WW_TF_IDLE))
 			proc_of(f, rows, f->run.thread[i])->cpu +=
 				ww_query_part(q, f->run.start_ts_ns[i], f->run.dur_ns[i]);
+	}
 }
 
 /* The row of its parent: who forked it, else whom the state dump names. WW_NONE. */
@@ -162,7 +168,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 	struct walk w = {.mem = mem, .f = f};
 
 	ww_rows_init(&w.rows, sizeof(struct proc));
-	collect(f, q, &w.rows);
+	collect(mem, f, q, &w.rows);
 	w.stack = WW_ARENA_ARRAY(mem, uint32_t, w.rows.n + 1);
 	w.depth = WW_ARENA_ARRAY(mem, uint32_t, w.rows.n + 1);
 	link_children(&w);

@@ -157,10 +157,10 @@ static bool of_command(const struct ww_facts *f, uint32_t t)
 
 static bool takes_thread(const struct ww_facts *f, const struct ww_query *q, uint32_t t)
 {
-	if ((q->command_only || q->tid >= 0 || q->pid >= 0) && ww_thread_is_launcher(f, t))
+	if ((q->tid >= 0 && f->thread.tid[t] != q->tid) || (q->pid >= 0 && f->thread.pid[t] != q->pid) ||
+	    (q->command_only && !of_command(f, t)) || (q->comm && strcmp(ww_facts_str(f, f->thread.comm[t]), q->comm)))
 		return false;
-	return (!q->command_only || of_command(f, t)) && (q->tid < 0 || f->thread.tid[t] == q->tid) && (q->pid < 0 || f->thread.pid[t] == q->pid) &&
-	       (!q->comm || !strcmp(ww_facts_str(f, f->thread.comm[t]), q->comm));
+	return !(q->command_only || q->tid >= 0 || q->pid >= 0) || !ww_thread_is_launcher(f, t);
 }
 
 bool ww_query_takes_cgroup(const struct ww_facts *f, const struct ww_query *q, uint32_t cgroup)
@@ -220,7 +220,7 @@ bool ww_query_takes(const struct ww_facts *f, const struct ww_query *q, uint32_t
 {
 	if (!takes_thread(f, q, t))
 		return false;
-	if (ww_query_takes_cgroup(f, q, f->thread.cgroup[t]))
+	if (!q->cgroup || ww_query_takes_cgroup(f, q, f->thread.cgroup[t]))
 		return true;
 	for (uint32_t i = move_after(f, t, INT64_MIN); i < f->cgroup_move.n && f->cgroup_move.thread[i] == t; i++)
 		if (ww_query_takes_cgroup(f, q, f->cgroup_move.from[i]) || ww_query_takes_cgroup(f, q, f->cgroup_move.to[i]))

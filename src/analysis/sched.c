@@ -5,7 +5,7 @@
  */
 #include "analysis/histogram.h"
 #include "analysis/names.h"
-#include "analysis/rows.h"
+#include "analysis/ranges.h"
 
 extern const struct ww_analysis ww_analysis_sched, ww_analysis_sched_histogram, ww_analysis_sched_pairs,
 	ww_analysis_sched_numa;
@@ -89,18 +89,34 @@ static void add_states(const struct ww_facts *f, const struct ww_query *q, uint3
 static void add_delays(const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows, struct ww_samples *samples)
 {
 	for (uint32_t t = 0; t < f->thread.n; t++)
-		if (!(f->thread.flags[t] & WW_TF_IDLE) && ww_query_takes(f, q, t))
+		if (!(f->thread.flags[t] & WW_TF_IDLE) && ww_query_meets(f, q, t) && ww_query_takes(f, q, t))
 			add_states(f, q, t, rows, samples);
+}
+
+/* The CPU, + 1, that the thread had before; 0 none that is known. */
+static uint32_t cpu_before(const struct ww_facts *f, uint32_t t, int64_t ts_ns)
+{
+	uint32_t first, n;
+
+	ww_facts_states(f, t, ts_ns, INT64_MAX, &first, &n);
+	for (uint32_t i = n ? first : f->state_first[t + 1]; i-- > f->state_first[t];)
+		if (is_on_cpu(f->state.state[i]) && f->state.cpu[i] >= 0)
+			return (uint32_t)f->state.cpu[i] + 1;
+	return 0;
 }
 
 /* A run counts where it begins, a preemption where the run ends, time where it was: ranges side by side add up. */
 static void add_runs(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows)
 {
 	uint32_t *last_cpu = WW_ARENA_ARRAY(mem, uint32_t, f->thread.n + 1); /* + 1; 0 none */
+	uint32_t n;
+	const uint32_t *runs = ww_query_runs(mem, f, q, &n);
 
-	for (uint32_t i = 0; i < f->run.n; i++) {
-		uint32_t t = f->run.thread[i];
+	for (uint32_t k = 0; k < n; k++) {
+		const uint32_t i = ww_row_at(runs, k), t = f->run.thread[i];
 		int64_t start = f->run.start_ts_ns[i], end = start + f->run.dur_ns[i];
+		if (runs && !last_cpu[t])
+			last_cpu[t] = cpu_before(f, t, start);
 		const bool moved = last_cpu[t] && last_cpu[t] != f->run.cpu[i] + 1;
 		last_cpu[t] = f->run.cpu[i] + 1;
 		if (end < q->from_ts_ns || start >= q->to_ts_ns || f->thread.flags[t] & WW_TF_IDLE || !ww_query_takes(f, q, t))
@@ -231,7 +247,11 @@ static int longest_wait(const void *a, const void *b)
 static void add_pairs(const struct ww_facts *f, const struct ww_query *q, struct ww_rows *rows)
 {
 	for (uint32_t cpu = 0; cpu < f->host.ncpus; cpu++) {
-		for (uint32_t k = f->run_first[cpu]; k + 1 < f->run_first[cpu + 1]; k++) {
+		uint32_t first, n;
+
+		/* one that ends where the range begins is there, too */
+		ww_facts_runs(f, cpu, WW_MAX(q->from_ts_ns, f->begin_ts_ns) - 1, q->to_ts_ns, &first, &n);
+		for (uint32_t k = first; k < first + n && k + 1 < f->run_first[cpu + 1]; k++) {
 			uint32_t i = f->run_of_cpu[k], j = f->run_of_cpu[k + 1], of = f->run.thread[i];
 			int64_t end = f->run.start_ts_ns[i] + f->run.dur_ns[i];
 			if (f->run.end_reason[i] != WW_RE_PREEMPTED || f->run.next[i] >= f->thread.n ||
@@ -338,11 +358,11 @@ static int run_numa(struct ww_arena *mem, const struct ww_facts *f, const struct
 {
 	const struct ww_numa_move_cols *m = &f->numa_move;
 	struct ww_rows rows;
+	uint32_t first, end;
 
 	ww_rows_init(&rows, sizeof(struct between));
-	for (uint32_t i = 0; i < m->n; i++) {
-		if (!ww_query_holds(q, m->ts_ns[i]))
-			continue;
+	ww_query_times(q, m->ts_ns, m->n, &first, &end);
+	for (uint32_t i = first; i < end; i++) {
 		if (m->thread[i] < f->thread.n && ww_query_takes_at(f, q, m->thread[i], m->ts_ns[i]))
 			add_between(&rows, m->thread[i], m->from_node[i], m->to_node[i], m->kind[i]);
 		if (m->other[i] < f->thread.n && ww_query_takes_at(f, q, m->other[i], m->ts_ns[i]))

@@ -4,7 +4,7 @@
  * system call add up.
  */
 #include "analysis/names.h"
-#include "analysis/rows.h"
+#include "analysis/ranges.h"
 #include "analysis/stacks.h"
 
 extern const struct ww_analysis ww_analysis_stacks;
@@ -130,11 +130,23 @@ uint32_t ww_stack_of_wait(const struct ww_facts *f, uint32_t state, bool kernel)
 	return WW_NONE;
 }
 
-static void add_stack(struct found *x, const struct ww_query *q, uint32_t kernel, uint32_t user)
+/* The user's, which follows the kernel's of the same thread; WW_NONE: not recorded. */
+static uint32_t user_stack(const struct ww_facts *f, uint32_t kernel)
+{
+	for (uint32_t k = kernel + 1; k < f->stack.n && f->stack.ts_ns[k] - f->stack.ts_ns[kernel] < SWITCH_NS; k++)
+		if (f->stack.thread[k] == f->stack.thread[kernel])
+			return f->stack.kernel[k] ? WW_NONE : k;
+	return WW_NONE;
+}
+
+/* A user stack alone was counted with its kernel stack already, unless that was lost. */
+static void add_stack(struct found *x, const struct ww_query *q, uint32_t kernel)
 {
 	const struct ww_facts *f = x->f;
-	uint32_t s = kernel != WW_NONE ? kernel : user;
-	uint32_t row = wait_after(f, f->stack.thread[s], f->stack.ts_ns[s]);
+
+	if (!f->stack.kernel[kernel] || !ww_query_takes_at(f, q, f->stack.thread[kernel], f->stack.ts_ns[kernel]))
+		return;
+	const uint32_t user = user_stack(f, kernel), row = wait_after(f, f->stack.thread[kernel], f->stack.ts_ns[kernel]);
 
 	if (row == WW_NONE)
 		return;
@@ -147,6 +159,29 @@ static void add_stack(struct found *x, const struct ww_query *q, uint32_t kernel
 			 .kernel = ww_stack_text(x->mem, f, kernel), .cause = (uint8_t)ww_state_cause(f, row), .count = 1,
 			 .total = ns, .max = ns};
 	add(x, &w);
+}
+
+/* The first stack of which the wait may begin in the range. */
+static uint32_t first_stack(const struct ww_facts *f, const struct ww_query *q)
+{
+	const struct ww_query near = {.from_ts_ns = WW_MAX(q->from_ts_ns, f->begin_ts_ns) - SWITCH_NS, .to_ts_ns = INT64_MAX};
+	uint32_t first, end;
+
+	ww_query_times(&near, f->stack.ts_ns, f->stack.n, &first, &end);
+	return q->from_ts_ns <= f->begin_ts_ns ? 0 : first;
+}
+
+/* The stack, before `first`, of the wait in which the thread is when the range begins. */
+static void add_waiting(struct found *x, const struct ww_query *q, uint32_t t, uint32_t first)
+{
+	uint32_t row, n;
+
+	ww_facts_states(x->f, t, q->from_ts_ns, q->from_ts_ns + 1, &row, &n);
+	if (!n || x->f->state.state[row] != WW_ST_BLOCKED)
+		return;
+	const uint32_t s = ww_stack_of_wait(x->f, row, true);
+	if (s < first)
+		add_stack(x, q, s);
 }
 
 static int longest_first(const void *a, const void *b)
@@ -167,21 +202,13 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 		ww_err_set(err, WW_ENOENT, f->host.trace_path, WW_ERR_NO_OFFSET, "the trace holds no call stacks");
 		return ww_err_hint(err, "record it with --stacks (perf: -g; LTTng: the contexts callstack-kernel and callstack-user of sched_switch)");
 	}
-	for (uint32_t s = 0; s < f->stack.n; s++) {
-		if (!ww_query_takes_at(f, q, f->stack.thread[s], f->stack.ts_ns[s]))
-			continue;
-		/* The kernel's comes first, the user's follows it for the same thread. */
-		bool kernel = f->stack.kernel[s];
-		uint32_t user = kernel ? WW_NONE : s;
-		for (uint32_t k = s + 1; kernel && k < f->stack.n && f->stack.ts_ns[k] - f->stack.ts_ns[s] < SWITCH_NS; k++)
-			if (f->stack.thread[k] == f->stack.thread[s]) {
-				user = f->stack.kernel[k] ? WW_NONE : k;
-				break;
-			}
-		/* A user stack alone was counted with its kernel stack already, unless that was lost. */
-		if (kernel)
-			add_stack(&x, q, s, user);
-	}
+	const uint32_t first = first_stack(f, q);
+	if (first) /* waits that began before the range */
+		for (uint32_t t = 0; t < f->thread.n; t++)
+			if (ww_query_meets(f, q, t) && ww_query_takes(f, q, t))
+				add_waiting(&x, q, t, first);
+	for (uint32_t s = first; s < f->stack.n && f->stack.ts_ns[s] < q->to_ts_ns; s++)
+		add_stack(&x, q, s);
 	if (x.v.n)
 		qsort(x.v.v, x.v.n, sizeof(*x.v.v), longest_first);
 	if (q->top)

@@ -2,7 +2,7 @@
  * process.
  */
 #include "analysis/names.h"
-#include "analysis/rows.h"
+#include "analysis/ranges.h"
 
 extern const struct ww_analysis ww_analysis_syscalls, ww_analysis_syscalls_process;
 
@@ -153,7 +153,7 @@ static int make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_
 	ww_rows_init(&all.rows, sizeof(struct sum));
 	ww_rows_init(&all.processes, sizeof(char));
 	for (uint32_t t = 0; t < f->thread.n; t++)
-		if (ww_query_takes(f, q, t))
+		if (ww_query_meets(f, q, t) && ww_query_takes(f, q, t))
 			add_thread(f, q, t, &all);
 	const struct ww_fill fill = {
 		.analysis = a, .f = f, .q = q, .mem = mem, .order = longest_first,

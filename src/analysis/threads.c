@@ -1,7 +1,7 @@
 /* threads.c - every thread of the trace: how long it lived, ran, was ready, waited, and for what most. */
 #include "analysis/names.h"
 #include "analysis/report.h"
-#include "analysis/rows.h"
+#include "analysis/ranges.h"
 
 extern const struct ww_analysis ww_analysis_threads;
 
@@ -67,21 +67,24 @@ static int longest_running(const void *a, const void *b)
 	return x[TID].i < y[TID].i ? -1 : x[TID].i > y[TID].i;
 }
 
+static bool is_asked(const struct ww_facts *f, const struct ww_query *q, uint32_t t, int64_t *ret_from, int64_t *ret_to)
+{
+	return ww_query_meets(f, q, t) && !(f->thread.flags[t] & WW_TF_IDLE) && ww_query_takes(f, q, t) &&
+	       ww_thread_range(f, t, q->from_ts_ns, q->to_ts_ns, ret_from, ret_to);
+}
+
 static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 	       struct ww_err *err)
 {
-	union ww_cell *cells = WW_ARENA_ARRAY(mem, union ww_cell, ((size_t)f->thread.n + 1) * NCOLUMNS);
-	uint32_t n = 0;
+	uint32_t n = 0, k = 0;
 	int64_t from, to;
 
-	for (uint32_t t = 0; t < f->thread.n; t++) {
-		if (f->thread.flags[t] & WW_TF_IDLE)
-			continue;
-		if (!ww_query_takes(f, q, t))
-			continue;
-		if (ww_thread_range(f, t, q->from_ts_ns, q->to_ts_ns, &from, &to))
-			fill(f, t, from, to, cells + (size_t)n++ * NCOLUMNS);
-	}
+	for (uint32_t t = 0; t < f->thread.n; t++)
+		n += is_asked(f, q, t, &from, &to);
+	union ww_cell *cells = WW_ARENA_ARRAY(mem, union ww_cell, ((size_t)n + 1) * NCOLUMNS);
+	for (uint32_t t = 0; t < f->thread.n && k < n; t++)
+		if (is_asked(f, q, t, &from, &to))
+			fill(f, t, from, to, cells + (size_t)k++ * NCOLUMNS);
 	qsort(cells, n, sizeof(*cells) * NCOLUMNS, longest_running);
 	*ret = (struct ww_table){.analysis = &ww_analysis_threads, .facts = f, .cells = cells,
 				 .nrows = q->top ? WW_MIN(n, q->top) : n};

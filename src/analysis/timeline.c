@@ -2,7 +2,7 @@
  * sealing left (facts/slices.h), so a slice costs the same however much happened in it.
  */
 #include "analysis/names.h"
-#include "analysis/rows.h"
+#include "analysis/ranges.h"
 #include "facts/slices.h"
 
 extern const struct ww_analysis ww_analysis_threads_time;
@@ -49,6 +49,11 @@ static uint32_t put_thread(const struct ww_facts *f, const struct ww_slicing *s,
 	return n;
 }
 
+static bool is_asked(const struct ww_facts *f, const struct ww_query *q, uint32_t t)
+{
+	return ww_query_takes(f, q, t) && ww_query_meets(f, q, t) && !(f->thread.flags[t] & WW_TF_IDLE);
+}
+
 static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 	       struct ww_err *err)
 {
@@ -57,7 +62,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 	int rc;
 
 	for (uint32_t t = 0; t < f->thread.n; t++)
-		nthreads += !(f->thread.flags[t] & WW_TF_IDLE) && ww_query_takes(f, q, t);
+		nthreads += is_asked(f, q, t);
 	rc = ww_slicing_make(f, q, nthreads, "threads", &s, err);
 	if (rc)
 		return rc;
@@ -65,7 +70,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 	union ww_cell *c = ww_table_init(mem, ret, &ww_analysis_threads_time, f, s.n * nthreads);
 	ret->nrows = 0;
 	for (uint32_t t = 0; t < f->thread.n && s.n; t++)
-		if (!(f->thread.flags[t] & WW_TF_IDLE) && ww_query_takes(f, q, t))
+		if (is_asked(f, q, t))
 			ret->nrows += put_thread(f, &s, t, slices, c + (size_t)ret->nrows * NCOLUMNS);
 	return 0;
 }

@@ -7,7 +7,7 @@
  * busy with those, and what the others had is `other`.
  */
 #include "analysis/names.h"
-#include "analysis/rows.h"
+#include "analysis/ranges.h"
 #include "facts/slices.h"
 
 extern const struct ww_analysis ww_analysis_usage, ww_analysis_usage_process, ww_analysis_usage_cgroup,
@@ -74,10 +74,13 @@ static int most_first(const void *a, const void *b)
 }
 
 /* Sums of runs by thread. */
-static void sum_threads(const struct ww_facts *f, const struct ww_query *q, struct ww_rows *r)
+static void sum_threads(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_rows *r)
 {
-	for (uint32_t i = 0; i < f->run.n; i++) {
-		uint32_t t = f->run.thread[i];
+	uint32_t n;
+	const uint32_t *runs = ww_query_runs(mem, f, q, &n);
+
+	for (uint32_t k = 0; k < n; k++) {
+		const uint32_t i = ww_row_at(runs, k), t = f->run.thread[i];
 		int64_t ns = ww_query_part(q, f->run.start_ts_ns[i], f->run.dur_ns[i]);
 		const bool begins = ww_query_holds(q, f->run.start_ts_ns[i]);
 		if ((!ns && !begins) || (f->thread.flags[t] & WW_TF_IDLE) || !ww_query_takes(f, q, t))
@@ -128,7 +131,7 @@ static int run_threads(struct ww_arena *mem, const struct ww_facts *f, const str
 	struct ww_rows r;
 
 	ww_rows_init(&r, sizeof(struct sum));
-	sum_threads(f, q, &r);
+	sum_threads(mem, f, q, &r);
 	return fill(mem, f, q, ret, &ww_analysis_usage, &r, most_first, put_thread);
 }
 
@@ -151,7 +154,7 @@ static int run_processes(struct ww_arena *mem, const struct ww_facts *f, const s
 
 	ww_rows_init(&threads, sizeof(struct sum));
 	ww_rows_init(&r, sizeof(struct sum));
-	sum_threads(f, q, &threads);
+	sum_threads(mem, f, q, &threads);
 	for (uint32_t i = 0; i < threads.n; i++) {
 		const struct sum *t = ww_rows_at(&threads, i);
 		const uint64_t key = ww_process_key(f, t->thread);
@@ -239,12 +242,17 @@ static int run_cgroups(struct ww_arena *mem, const struct ww_facts *f, const str
 {
 	struct cgroup_sums all;
 	int64_t from, to;
+	uint32_t n;
 
 	ww_rows_init(&all.r, sizeof(struct cgroup_sum));
 	ww_rows_init(&all.pairs, sizeof(struct ww_share));
-	for (uint32_t i = 0; i < f->run.n; i++)
+	const uint32_t *runs = ww_query_runs(mem, f, q, &n);
+	for (uint32_t k = 0; k < n; k++) {
+		const uint32_t i = ww_row_at(runs, k);
+
 		if (taken_part(f, q, i, &from, &to))
 			each_piece(f, q, f->run.thread[i], from, to, add_cgroup, &all);
+	}
 	ww_rows_release(&all.pairs);
 	return fill(mem, f, q, ret, &ww_analysis_usage_cgroup, &all.r, most_cgroup_first, put_cgroup);
 }
@@ -379,14 +387,19 @@ static int make_slices(struct ww_fill fill, struct ww_table *ret, who_fn who, st
 {
 	struct slice_sums all = {.f = fill.f, .who = who};
 	int64_t from, to;
+	uint32_t n;
 	int rc = ww_slicing_make(fill.f, fill.q, fill.f->host.ncpus, "CPUs", &all.s, err);
 
 	if (rc)
 		return rc;
 	ww_rows_init(&all.r, sizeof(struct slice_sum));
-	for (uint32_t i = 0; i < fill.f->run.n; i++)
+	const uint32_t *runs = ww_query_runs(fill.mem, fill.f, fill.q, &n);
+	for (uint32_t k = 0; k < n; k++) {
+		const uint32_t i = ww_row_at(runs, k);
+
 		if (taken_part(fill.f, fill.q, i, &from, &to))
 			each_piece(fill.f, fill.q, fill.f->run.thread[i], WW_MAX(from, all.s.from_ts_ns), to, add_slices, &all);
+	}
 	fill.order = earliest_first;
 	fill.ctx = &all.s;
 	ww_rows_fill(&fill, &all.r, ret);

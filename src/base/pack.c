@@ -19,14 +19,6 @@ struct head {
 };
 _Static_assert(sizeof(struct head) == 16, "the head of a block is 16 bytes on disk");
 
-/* Compiled for what newer processors can do with 64-bit numbers, too; which one it is, is found out once. */
-#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
-	!defined(__clang__)
-#define FOR_EACH_CPU __attribute__((target_clones("avx2", "default"), optimize("O3")))
-#else
-#define FOR_EACH_CPU
-#endif
-
 static unsigned width_of(uint64_t v)
 {
 	return v ? 64 - (unsigned)__builtin_clzll(v) : 0;
@@ -88,7 +80,7 @@ static void get_all(const uint8_t *p, uint32_t n, unsigned width, uint64_t base,
 	return p + n * (width / 8)
 
 /* The value in hand ends in the word that is full, or goes on in the next one. */
-FOR_EACH_CPU static uint8_t *put_all(uint8_t *p, const uint64_t *v, uint32_t n, unsigned width, uint64_t base)
+WW_FOR_EACH_CPU static uint8_t *put_all(uint8_t *p, const uint64_t *v, uint32_t n, unsigned width, uint64_t base)
 {
 	uint64_t word = 0;
 	unsigned have = 0;
@@ -130,7 +122,7 @@ struct parts {
 	size_t bytes; /* of the bits */
 };
 
-FOR_EACH_CPU static void measure(const uint64_t *v, uint32_t n, struct parts *ret)
+WW_FOR_EACH_CPU static void measure(const uint64_t *v, uint32_t n, struct parts *ret)
 {
 	*ret = (struct parts){.least = UINT64_MAX};
 	for (uint32_t i = 0; i < n; i += WW_PACK_PART) {
@@ -338,6 +330,34 @@ static void unpack_parts(const uint8_t *p, const struct head *h, uint32_t n, uin
 			get_from(bits, from - row, to - from, widths[k], base[k], ret + (from - first));
 		bits += bytes_of(rows, widths[k]);
 	}
+}
+
+/* base + width bits */
+static void widen_bounds(struct ww_pack_range *b, uint64_t base, unsigned width)
+{
+	const uint64_t most = base + mask_of(width);
+
+	b->min = most < base ? 0 : WW_MIN(b->min, base);
+	b->max = most < base ? UINT64_MAX : WW_MAX(b->max, most);
+}
+
+bool ww_pack_bounds(const uint8_t *p, size_t bytes, uint32_t n, struct ww_pack_range *ret)
+{
+	uint64_t base[WW_PACK_PARTS];
+
+	if (!is_block(p, bytes, n))
+		return false;
+	const struct head h = head_of(p);
+	p += sizeof(h);
+	*ret = (struct ww_pack_range){UINT64_MAX, 0};
+	if (h.kind == PARTS) {
+		get_all(p + parts_in(n), parts_in(n), h.width, h.base, base);
+		for (uint32_t k = 0; k < parts_in(n); k++)
+			widen_bounds(ret, base[k], p[k]);
+	} else {
+		widen_bounds(ret, h.base, h.kind == WORDS ? h.word_width : h.width);
+	}
+	return true;
 }
 
 bool ww_unpack_some(const uint8_t *p, size_t bytes, uint32_t n, uint32_t first, uint32_t count, uint64_t *ret)

@@ -13,6 +13,14 @@
 
 #include "base/base.h"
 
+/* Compiled for what newer processors can do with 64-bit numbers, too; which one it is, is found out once. */
+#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+	!defined(__clang__)
+#define WW_FOR_EACH_CPU __attribute__((target_clones("avx2", "default"), optimize("O3")))
+#else
+#define WW_FOR_EACH_CPU
+#endif
+
 #define WW_PACK_ROWS 4096u
 #define WW_PACK_PART 128u
 #define WW_PACK_PARTS (WW_PACK_ROWS / WW_PACK_PART)
@@ -28,6 +36,8 @@ struct ww_pack_range {
 uint32_t ww_pack(const uint64_t *v, uint32_t n, uint8_t *out, struct ww_pack_range *ret_range);
 /* The same for any number of values that are all v. */
 uint32_t ww_pack_same(uint64_t v, uint8_t *out);
+/* What no value of a block is below or above, as far as its head tells; false: these bytes are not a block of n values. */
+bool ww_pack_bounds(const uint8_t *p, size_t bytes, uint32_t n, struct ww_pack_range *ret);
 /* Unpacks n values to ret, which has room for WW_PACK_ROWS. false: these bytes are not a block of n values. */
 bool ww_unpack(const uint8_t *p, size_t bytes, uint32_t n, uint64_t *ret);
 /* The same for `count` of the n values, from `first` on; ret has room for so many. */

@@ -71,6 +71,7 @@ int ww_facts_seal(struct ww_facts *f, struct ww_err *err)
 	ww_touch_free(f->touch);
 	f->touch = NULL;
 	ww_facts_sort_states(f);
+	ww_facts_sort_interrupts(f);
 	ww_facts_sort_cgroup_moves(f);
 	ww_par_run(2, index_rows, f);
 	ww_facts_mark(f);
@@ -100,35 +101,84 @@ void ww_facts_calls(const struct ww_facts *f, uint32_t thread, int64_t from_ts_n
 	*ret_n = first_call_at(f, *ret_first, end, WW_MAX(from_ts_ns, to_ts_ns)) - *ret_first;
 }
 
+/* Between which rows of first .. end - 1 the first one at or after ts is, as far as the marks tell: *lo .. *hi. */
+static void narrow(const struct ww_marks *m, uint32_t step, int64_t ts_ns, uint32_t *lo, uint32_t *hi)
+{
+	uint32_t a = (*lo + step - 1) / step, b = (*hi + step - 1) / step;
+	const uint32_t none = a, end = b;
+
+	while (a < b) {
+		const uint32_t mid = a + (b - a) / 2;
+
+		if (m->start_ns[mid] < ts_ns)
+			a = mid + 1;
+		else
+			b = mid;
+	}
+	if (a > none)
+		*lo = (a - 1) * step;
+	if (a < end)
+		*hi = a * step;
+}
+
+/* The first of the rows lo .. hi - 1 that starts at or after ts; hi: none does. */
+static uint32_t first_state_at(const struct ww_facts *f, uint32_t lo, uint32_t hi, int64_t ts_ns)
+{
+	narrow(&f->state_marks, WW_STATE_MARK_ROWS, ts_ns, &lo, &hi);
+	while (lo < hi) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+
+		if (f->state.start_ts_ns[mid] < ts_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static bool state_ends_after(const struct ww_facts *f, uint32_t i, int64_t ts_ns)
+{
+	return f->state.start_ts_ns[i] + f->state.dur_ns[i] > ts_ns;
+}
+
 void ww_facts_states(const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns,
 		     uint32_t *ret_first, uint32_t *ret_n)
 {
 	*ret_first = *ret_n = 0;
 	if (!f->sealed || thread >= f->thread.n || from_ts_ns >= to_ts_ns)
 		return;
-	uint32_t lo = f->state_first[thread], end = f->state_first[thread + 1], hi = end;
+	const uint32_t begin = f->state_first[thread], end = f->state_first[thread + 1];
+	uint32_t first = first_state_at(f, begin, end, from_ts_ns);
 
-	/* first row whose end is after from */
+	/* the one before it may be there still, and be followed by some that last no time */
+	while (first > begin && state_ends_after(f, first - 1, from_ts_ns))
+		first--;
+	while (first < end && !state_ends_after(f, first, from_ts_ns))
+		first++;
+	*ret_first = first;
+	*ret_n = WW_MAX(first_state_at(f, first, end, to_ts_ns), first) - first;
+}
+
+/* The same for positions in run_of_cpu. */
+static uint32_t first_run_at(const struct ww_facts *f, uint32_t lo, uint32_t hi, int64_t ts_ns)
+{
+	narrow(&f->run_marks, WW_RUN_MARK_ROWS, ts_ns, &lo, &hi);
 	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
+		const uint32_t mid = lo + (hi - lo) / 2;
 
-		if (f->state.start_ts_ns[mid] + f->state.dur_ns[mid] <= from_ts_ns)
+		if (f->run.start_ts_ns[f->run_of_cpu[mid]] < ts_ns)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	*ret_first = lo;
-	hi = end;
-	/* first row that starts at or after to */
-	for (uint32_t a = lo; a < hi;) {
-		uint32_t mid = a + (hi - a) / 2;
+	return lo;
+}
 
-		if (f->state.start_ts_ns[mid] < to_ts_ns)
-			a = mid + 1;
-		else
-			hi = mid;
-	}
-	*ret_n = hi - lo;
+static bool run_ends_after(const struct ww_facts *f, uint32_t position, int64_t ts_ns)
+{
+	const uint32_t row = f->run_of_cpu[position];
+
+	return f->run.start_ts_ns[row] + f->run.dur_ns[row] > ts_ns;
 }
 
 void ww_facts_runs(const struct ww_facts *f, uint32_t cpu, int64_t from_ts_ns, int64_t to_ts_ns,
@@ -137,27 +187,15 @@ void ww_facts_runs(const struct ww_facts *f, uint32_t cpu, int64_t from_ts_ns, i
 	*ret_first = *ret_n = 0;
 	if (!f->sealed || cpu >= f->host.ncpus || from_ts_ns >= to_ts_ns)
 		return;
-	uint32_t lo = f->run_first[cpu], end = f->run_first[cpu + 1], hi = end;
+	const uint32_t begin = f->run_first[cpu], end = f->run_first[cpu + 1];
+	uint32_t first = first_run_at(f, begin, end, from_ts_ns);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2, row = f->run_of_cpu[mid];
-
-		if (f->run.start_ts_ns[row] + f->run.dur_ns[row] <= from_ts_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	*ret_first = lo;
-	hi = end;
-	for (uint32_t a = lo; a < hi;) {
-		uint32_t mid = a + (hi - a) / 2;
-
-		if (f->run.start_ts_ns[f->run_of_cpu[mid]] < to_ts_ns)
-			a = mid + 1;
-		else
-			hi = mid;
-	}
-	*ret_n = hi - lo;
+	while (first > begin && run_ends_after(f, first - 1, from_ts_ns))
+		first--;
+	while (first < end && !run_ends_after(f, first, from_ts_ns))
+		first++;
+	*ret_first = first;
+	*ret_n = WW_MAX(first_run_at(f, first, end, to_ts_ns), first) - first;
 }
 
 uint32_t ww_facts_thread_find(const struct ww_facts *f, int32_t tid, int64_t ts_ns)

@@ -184,6 +184,12 @@ static inline int64_t ww_facts_block_begin(const struct ww_facts *f, uint32_t i)
 	return f->block_io.queued_ts_ns[i] >= 0 ? f->block_io.queued_ts_ns[i] : f->block_io.issued_ts_ns[i];
 }
 
+/* That, or when it was completed: what the rows are in the order of. */
+static inline int64_t ww_facts_block_seen(const struct ww_facts *f, uint32_t i)
+{
+	return ww_facts_block_begin(f, i) >= 0 ? ww_facts_block_begin(f, i) : f->block_io.completed_ts_ns[i];
+}
+
 /* Runs on the CPU that overlap [from, to), as positions in run_of_cpu. */
 void ww_facts_runs(const struct ww_facts *f, uint32_t cpu, int64_t from_ts_ns, int64_t to_ts_ns,
 		   uint32_t *ret_first, uint32_t *ret_n);

@@ -114,8 +114,13 @@ void ww_facts_columns_release(struct ww_facts *f)
 {
 	ww_touch_free(f->touch);
 	f->touch = NULL;
-	ww_facts_lazy_free(f->lazy);
-	f->lazy = NULL;
+	if (f->lazy) { /* hardly anything else was made */
+		ww_facts_lazy_free(f->lazy);
+		f->lazy = NULL;
+		for (uint32_t job = 0; job < RELEASE_JOBS; job++)
+			release_some(f, job);
+		return;
+	}
 	/* Giving memory back takes as long as getting it. */
 	ww_par_run(RELEASE_JOBS, release_some, f);
 }

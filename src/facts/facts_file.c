@@ -83,7 +83,7 @@ void ww_file_widen(const struct file_column *c, const void *from, uint32_t n, ui
 	}                                                     \
 	break
 
-void ww_file_narrow(const struct file_column *c, const uint64_t *from, uint32_t n, void *ret)
+WW_FOR_EACH_CPU void ww_file_narrow(const struct file_column *c, const uint64_t *from, uint32_t n, void *ret)
 {
 	switch (c->size * 2 + c->is_signed) {
 	case 2: NARROW(uint8_t, x);
@@ -97,7 +97,7 @@ void ww_file_narrow(const struct file_column *c, const uint64_t *from, uint32_t 
 	}
 }
 
-bool ww_file_obeys(const struct column_rule *r, const uint64_t *v, uint32_t n)
+WW_FOR_EACH_CPU bool ww_file_obeys(const struct column_rule *r, const uint64_t *v, uint32_t n)
 {
 	uint64_t min = UINT64_MAX, max = 0;
 

@@ -59,11 +59,15 @@ struct ww_facts_again {
 /* As many rows of each fact, threads, CPUs and strings? */
 bool ww_facts_same_shape(const struct ww_facts *a, const struct ww_facts *b);
 
+/* Of facts that are unpacked when they are read: how many bytes of rows were, so far; 0 of others. What was given back and
+ * came again counts twice. */
+uint64_t ww_facts_unpacked_bytes(const struct ww_facts *f);
+
 /* Fills f, which is initialised and empty, with sealed facts. On error f is still empty and initialised.
  * in    again  NULL: all is unpacked at once. Must outlive f
  * error -WW_ENOENT none there; -WW_EFORMAT of another trace, program or layout: to be made anew;
  *       -WW_ECORRUPT damaged, err says where; -WW_EPERM somebody else's, or no regular file
- * cost  of many rows: none until they are read, and then of 16384 rows of a column. No more unpacked rows are kept
+ * cost  of many rows: none until they are read, and then of 4096 rows of a column. No more unpacked rows are kept
  *       in memory than the budget allows */
 int ww_facts_open(struct ww_facts *f, const struct ww_facts_key *key, const char *file, const struct ww_facts_again *again,
 		  struct ww_facts_notes *ret_notes, struct ww_err *err);

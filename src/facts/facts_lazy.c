@@ -1,8 +1,8 @@
 /* facts_lazy.c - columns of a facts file that look like arrays and are unpacked where somebody reads them.
  *
  * A long column gets an address range without pages, registered with userfaultfd: who reads there waits while a thread
- * of ours unpacks the 16384 rows around the place and gives them to the kernel as pages. Of one that is read in order
- * the next rows are unpacked ahead. The pages that came first are given back when they are more than a budget: who
+ * of ours unpacks the 4096 rows around the place and gives them to the kernel as pages. Of one that is read in order
+ * the next rows are unpacked ahead, more of them each time. The pages that came first are given back when they are more than a budget: who
  * reads them again waits again. So a range of a trace costs what it has, and all of it takes bounded memory.
  *
  * A block that turns out to be damaged cannot be reported to who reads it: the facts are made again from the trace,
@@ -24,6 +24,7 @@
 
 #define BUDGET_BYTES (48u << 20)
 #define UNIT_MAX_BYTES (LAZY_ROWS * 8u)
+#define AHEAD_MAX 15u
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
 #endif
@@ -37,6 +38,7 @@ struct area { /* of a column */
 	uint8_t *present; /* by unit */
 	_Atomic uint8_t *checked; /* by block: its checksum is right, somebody looked */
 	uint32_t last;    /* unit that was read last */
+	uint32_t ahead;   /* units that were unpacked with it */
 };
 
 struct ww_facts_lazy {
@@ -50,6 +52,7 @@ struct ww_facts_lazy {
 	bool running;
 	struct ring_entry { uint32_t area, unit; } *ring; /* what is present, oldest first */
 	size_t ring_size, head, tail, present_bytes;
+	_Atomic uint64_t all_bytes; /* that were ever unpacked */
 	struct ww_facts *made; /* again */
 	char *buffer;          /* a unit */
 };
@@ -97,7 +100,7 @@ static size_t budget(const struct ww_facts_lazy *l)
 {
 	const uint64_t all = l->again->budget_bytes ? l->again->budget_bytes : BUDGET_BYTES / WW_MAX(open_count, 1u);
 
-	return WW_MAX(all, 4 * UNIT_MAX_BYTES) - UNIT_MAX_BYTES;
+	return WW_MAX(all, 32 * UNIT_MAX_BYTES) - UNIT_MAX_BYTES;
 }
 
 static void wake(struct ww_facts_lazy *l, struct area *a, uint32_t unit)
@@ -132,6 +135,7 @@ static void load(struct ww_facts_lazy *l, uint32_t area, uint32_t unit)
 	a->present[unit] = 1;
 	l->ring[l->head++ % l->ring_size] = (struct ring_entry){area, unit};
 	l->present_bytes += unit_bytes(a, unit);
+	l->all_bytes += unit_bytes(a, unit);
 }
 
 static void serve(struct ww_facts_lazy *l, const char *at)
@@ -142,14 +146,12 @@ static void serve(struct ww_facts_lazy *l, const char *at)
 		if (at < a->p || at >= a->p + a->bytes)
 			continue;
 		const uint32_t unit = (uint32_t)((size_t)(at - a->p) / a->unit_bytes);
-		const bool in_order = unit == a->last + 1;
 
+		a->ahead = unit == a->last + 1 ? WW_MIN(2 * a->ahead + 1, AHEAD_MAX) : 0;
 		load(l, i, unit);
 		a->last = unit;
-		if (in_order && unit + 1 < a->units && !a->present[unit + 1]) {
-			load(l, i, unit + 1);
-			a->last = unit + 1;
-		}
+		for (uint32_t n = a->ahead; n && a->last + 1 < a->units && !a->present[a->last + 1]; n--)
+			load(l, i, ++a->last);
 		return;
 	}
 }
@@ -168,6 +170,11 @@ static void *work(void *arg)
 				serve(l, (const char *)(uintptr_t)m.arg.pagefault.address);
 	}
 	return NULL;
+}
+
+uint64_t ww_facts_unpacked_bytes(const struct ww_facts *f)
+{
+	return f->lazy ? f->lazy->all_bytes : 0;
 }
 
 /* ---- rows without pages ---- */
@@ -254,7 +261,7 @@ static bool start(struct ww_facts_lazy *l)
 	if (l->uffd < 0 || l->stop < 0 || LAZY_ROWS % (size_t)sysconf(_SC_PAGESIZE))
 		return false;
 	for (uint32_t i = 0; i < l->r.ncolumns; i++)
-		if (l->r.columns[i].id != WW_NONE && l->r.places[i].rows > LAZY_ROWS && !add_area(l, i))
+		if (!l->r.columns[i].more && l->r.places[i].rows > LAZY_ROWS && !add_area(l, i))
 			return false;
 	l->ring = ww_xcalloc(l->ring_size + 1, sizeof(*l->ring));
 	l->ring_size++;
@@ -269,6 +276,8 @@ static bool start(struct ww_facts_lazy *l)
 static void free_areas(struct ww_facts_lazy *l)
 {
 	for (uint32_t i = 0; i < l->nareas; i++) {
+		if (l->r.columns[l->area[i].column].id == WW_NONE) /* or it would be freed */
+			*ww_file_pointer(&l->r.columns[l->area[i].column], l->r.f) = NULL;
 		munmap(l->area[i].p, l->area[i].bytes);
 		free(l->area[i].present);
 		free((void *)l->area[i].checked);

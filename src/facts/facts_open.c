@@ -142,10 +142,12 @@ bool ww_file_block(struct file_reader *r, uint32_t i, uint64_t b, const struct c
 {
 	const struct block_place *p = &r->blocks[r->places[i].first_block + b];
 	const uint32_t n = (uint32_t)WW_MIN(r->places[i].rows - b * WW_PACK_ROWS, WW_PACK_ROWS);
+	struct ww_pack_range bounds;
 	uint64_t v[WW_PACK_ROWS];
 
 	if (p->sum != (uint32_t)ww_checksum(r->p + p->offset, p->bytes) || !ww_unpack(r->p + p->offset, p->bytes, n, v) ||
-	    !ww_file_obeys(rule, v, n)) {
+	    !ww_pack_bounds(r->p + p->offset, p->bytes, n, &bounds) ||
+	    !(ww_file_rule_allows(rule, bounds.min, bounds.max) || ww_file_obeys(rule, v, n))) {
 		r->bad = p->offset;
 		return false;
 	}

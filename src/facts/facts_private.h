@@ -12,6 +12,8 @@ void ww_facts_columns_release(struct ww_facts *f);
 uint32_t *ww_facts_group(struct ww_pages *g, const uint32_t *key, const int64_t *start, uint32_t n, uint32_t nkeys);
 /* Sorts the states by (thread, start), their columns in parallel; fills f->state_first. */
 void ww_facts_sort_states(struct ww_facts *f);
+/* By begin. */
+void ww_facts_sort_interrupts(struct ww_facts *f);
 /* By (thread, time). */
 void ww_facts_sort_cgroup_moves(struct ww_facts *f);
 

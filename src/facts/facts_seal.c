@@ -1,4 +1,5 @@
-/* facts_seal.c - what sealing does to the rows: states by thread, row numbers by CPU and thread.
+/* facts_seal.c - what sealing does to the rows: states by thread, interrupts by begin, row numbers by CPU and
+ * thread.
  *
  * A thread's states come in order of their time, mixed with those of the others: a counting sort that writes
  * each row to its thread's next place keeps that order. Reading is sequential and each thread's rows are written
@@ -87,10 +88,12 @@ uint32_t *ww_facts_group(struct ww_pages *g, const uint32_t *key, const int64_t 
 	return first;
 }
 
-/* ---- states ---- */
+/* ---- rows to new places ---- */
 
 struct move {
 	struct ww_facts *f;
+	uint32_t n, room, first_id, end_id; /* the fact's rows, its columns */
+	uint32_t kept_id;       /* of the states: their thread, which is not moved; WW_NONE */
 	const uint32_t *thread; /* of each row as it was */
 	const uint32_t *order;  /* NULL: rows of a thread are in order; else old row by new row */
 	pthread_mutex_t lock;
@@ -100,7 +103,7 @@ struct move {
 
 static const struct {
 	uint32_t size, id;
-} state_columns[] = {
+} all_columns[] = {
 #define WW_FACT(name, doc)
 #define WW_COL(fact, type, col, sql, unit, doc) {sizeof(type), WW_COLUMN_##fact##_##col},
 #define WW_END(name)
@@ -110,9 +113,9 @@ static const struct {
 #undef WW_END
 };
 
-static bool is_state(uint32_t id)
+static bool is_moved(const struct move *m, uint32_t id)
 {
-	return id >= WW_COLUMN_state_thread && id < WW_COLUMNS_END_state;
+	return id >= m->first_id && id < m->end_id && id != m->kept_id;
 }
 
 #define SCATTER(type)                                                            \
@@ -122,7 +125,7 @@ static bool is_state(uint32_t id)
 static void scatter(struct move *m, const void *from, void *to, uint32_t size)
 {
 	const uint32_t *thread = m->thread;
-	uint32_t n = m->f->state.n, *fill = copy_first(m->f->state_first, m->f->thread.n);
+	uint32_t n = m->n, *fill = copy_first(m->f->state_first, m->f->thread.n);
 
 	switch (size) {
 	case 1: SCATTER(uint8_t); break;
@@ -139,7 +142,7 @@ static void scatter(struct move *m, const void *from, void *to, uint32_t size)
 
 static void gather(const struct move *m, const void *from, void *to, uint32_t size)
 {
-	const uint32_t *order = m->order, n = m->f->state.n;
+	const uint32_t *order = m->order, n = m->n;
 
 	switch (size) {
 	case 1: GATHER(uint8_t); break;
@@ -169,14 +172,13 @@ static void leave_spare(struct move *m, struct ww_pages g)
 
 static const uint32_t widths[] = {8, 4, 2, 1};
 
-/* Job i: column i of those of the states, wide ones first; thread itself is needed until the end. */
-static bool pick(uint32_t i, uint32_t *ret_id, uint32_t *ret_size)
+/* Job i: column i of those that are moved, wide ones first. */
+static bool pick(const struct move *m, uint32_t i, uint32_t *ret_id, uint32_t *ret_size)
 {
 	for (size_t w = 0; w < WW_ARRAY_SIZE(widths); w++)
-		for (uint32_t c = 0; c < WW_ARRAY_SIZE(state_columns); c++)
-			if (is_state(state_columns[c].id) && state_columns[c].id != WW_COLUMN_state_thread &&
-			    state_columns[c].size == widths[w] && !i--) {
-				*ret_id = state_columns[c].id;
+		for (uint32_t c = 0; c < WW_ARRAY_SIZE(all_columns); c++)
+			if (is_moved(m, all_columns[c].id) && all_columns[c].size == widths[w] && !i--) {
+				*ret_id = all_columns[c].id;
 				*ret_size = widths[w];
 				return true;
 			}
@@ -188,10 +190,10 @@ static void move_column(void *ctx, uint32_t i)
 	struct move *m = ctx;
 	uint32_t id, size;
 
-	if (!pick(i, &id, &size))
+	if (!pick(m, i, &id, &size))
 		return;
 	struct ww_pages to = take_spare(m), *from = &m->f->pages[id];
-	ww_pages_resize(&to, (size_t)size * m->f->state.room);
+	ww_pages_resize(&to, (size_t)size * m->room);
 	if (m->order)
 		gather(m, from->p, to.p, size);
 	else
@@ -199,6 +201,29 @@ static void move_column(void *ctx, uint32_t i)
 	leave_spare(m, *from);
 	*from = to;
 }
+
+static void move_columns(struct move *m)
+{
+	struct ww_facts *f = m->f;
+
+	pthread_mutex_init(&m->lock, NULL);
+	if (m->n)
+		ww_par_run(m->end_id - m->first_id, move_column, m);
+#define WW_FACT(name, doc)
+#define WW_COL(fact, type, col, sql, unit, doc) \
+	if (is_moved(m, WW_COLUMN_##fact##_##col)) \
+		f->fact.col = f->pages[WW_COLUMN_##fact##_##col].p;
+#define WW_END(name)
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+	while (m->nspare)
+		ww_pages_release(&m->spare[--m->nspare]);
+	pthread_mutex_destroy(&m->lock);
+}
+
+/* ---- states ---- */
 
 static bool in_order(const struct ww_facts *f)
 {
@@ -217,32 +242,43 @@ static bool in_order(const struct ww_facts *f)
 
 void ww_facts_sort_states(struct ww_facts *f)
 {
-	struct move m = {.f = f, .thread = f->state.thread, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct move m = {.f = f, .n = f->state.n, .room = f->state.room, .first_id = WW_COLUMN_state_thread,
+			 .end_id = WW_COLUMNS_END_state, .kept_id = WW_COLUMN_state_thread, .thread = f->state.thread};
 	struct ww_pages order = {0};
-	uint32_t n = f->state.n;
 
 	if (in_order(f)) {
-		f->state_first = count_keys(f->state.thread, n, f->thread.n);
+		f->state_first = count_keys(f->state.thread, m.n, f->thread.n);
 	} else {
-		f->state_first = ww_facts_group(&order, f->state.thread, f->state.start_ts_ns, n, f->thread.n);
+		f->state_first = ww_facts_group(&order, f->state.thread, f->state.start_ts_ns, m.n, f->thread.n);
 		m.order = order.p;
 	}
-	if (n)
-		ww_par_run(WW_COLUMNS_END_state - WW_COLUMN_state_thread - 1, move_column, &m);
+	move_columns(&m);
 	for (uint32_t t = 0; t < f->thread.n; t++)
 		for (uint32_t i = f->state_first[t]; i < f->state_first[t + 1]; i++)
 			f->state.thread[i] = t;
-#define WW_FACT(name, doc)
-#define WW_COL(fact, type, col, sql, unit, doc) \
-	if (is_state(WW_COLUMN_##fact##_##col)) \
-		f->fact.col = f->pages[WW_COLUMN_##fact##_##col].p;
-#define WW_END(name)
-#include "facts/facts.def"
-#undef WW_FACT
-#undef WW_COL
-#undef WW_END
-	while (m.nspare)
-		ww_pages_release(&m.spare[--m.nspare]);
+	ww_pages_release(&order);
+}
+
+/* ---- other facts ---- */
+
+/* They were appended as they ended, and no other fact has the number of one. */
+void ww_facts_sort_interrupts(struct ww_facts *f)
+{
+	struct move m = {.f = f, .n = f->interrupt.n, .room = f->interrupt.room, .first_id = WW_COLUMN_interrupt_cpu,
+			 .end_id = WW_COLUMNS_END_interrupt, .kept_id = WW_NONE};
+	uint32_t sorted = 1;
+
+	while (sorted < m.n && f->interrupt.start_ts_ns[sorted - 1] <= f->interrupt.start_ts_ns[sorted])
+		sorted++;
+	if (sorted >= m.n)
+		return;
+	struct ww_pages order = {0};
+	uint32_t *rows = ww_pages_resize(&order, sizeof(*rows) * (size_t)m.n);
+	for (uint32_t i = 0; i < m.n; i++)
+		rows[i] = i;
+	sort_group(rows, m.n, f->interrupt.start_ts_ns);
+	m.order = rows;
+	move_columns(&m);
 	ww_pages_release(&order);
 }
 

@@ -47,14 +47,14 @@ struct column_rule {
 /* A column of a fact, or an index that sealing made: where it is in struct ww_facts. */
 struct file_column {
 	const char *fact, *name;
-	uint32_t id;      /* enum ww_column_id; WW_NONE: an index on the heap */
+	uint32_t id;      /* enum ww_column_id; WW_NONE: an index or a mark, on the heap */
 	uint32_t size;
 	bool is_signed;
 	const char *unit; /* with `sql`, what its values are */
 	const char *sql;
 	size_t at;        /* of the pointer to it */
 	size_t rows_at;   /* of the number of rows */
-	uint32_t more;    /* rows than that */
+	uint32_t more;    /* rows than that: of those that say where others begin, which are checked as a whole */
 };
 
 #define FILE_COLUMNS_MAX 256u
@@ -107,7 +107,7 @@ bool ww_file_block(struct file_reader *r, uint32_t i, uint64_t b, const struct c
  * mapping of the file; frees itself with the facts. NULL: this system cannot. */
 struct ww_facts_lazy *ww_facts_lazy_new(const struct file_reader *r, const struct ww_facts_again *again);
 void ww_facts_lazy_free(struct ww_facts_lazy *l);
-#define LAZY_ROWS 16384u /* are unpacked together */
+#define LAZY_ROWS 4096u /* are unpacked together */
 /* Copies rows first .. first + n - 1 of a column without making its pages; false: it cannot, `column` is to be read. */
 bool ww_facts_lazy_peek(struct ww_facts_lazy *l, const void *column, uint32_t first, uint32_t n, void *ret);
 

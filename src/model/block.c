@@ -149,10 +149,18 @@ static uint32_t in_flight(struct ww_model *m, uint32_t dev, bool request, const 
 	return row;
 }
 
+/* One that was issued already waits again since then: rows stay in the order in which requests were first seen. */
+static void set_queued(struct ww_model *m, uint32_t row)
+{
+	struct ww_block_io_cols *b = &m->f->block_io;
+
+	if (b->queued_ts_ns[row] < 0)
+		b->queued_ts_ns[row] = b->issued_ts_ns[row] >= 0 ? b->issued_ts_ns[row] : m->now;
+}
+
 static void queue(struct ww_model *m, uint32_t row)
 {
-	if (m->f->block_io.queued_ts_ns[row] < 0)
-		m->f->block_io.queued_ts_ns[row] = m->now;
+	set_queued(m, row);
 	set_submitter(m, row);
 }
 
@@ -216,6 +224,8 @@ void ww_on_rq_issue(struct ww_model *m, const struct ww_event *ev)
 {
 	uint32_t row = in_flight(m, dev_of(ev), true, ev);
 
+	if (m->f->block_io.issued_ts_ns[row] >= 0)
+		set_queued(m, row);
 	m->f->block_io.issued_ts_ns[row] = m->now;
 	if (bytes_of(ev)) /* more than when it was queued: others went into it */
 		m->f->block_io.bytes[row] = bytes_of(ev);

@@ -181,6 +181,14 @@ def facts(trace):
     ok(want == got, 'usage from run by SQL', differ(want, got))
 
 
+def orders(trace):
+    """Ranges are found by binary search in what facts.def says is in the order of time."""
+    for table, ts in (('interrupt', 'ts'), ('packet', 'ts'), ('fault', 'ts'), ('stack', 'ts'), ('numa_move', 'ts'),
+                      ('block_io', 'coalesce(queued_ts, issued_ts, completed_ts)')):
+        late = sql([trace], 'SELECT count(*) AS late FROM (SELECT t - lag(t) OVER (ORDER BY id) AS d FROM (SELECT id, %s AS t FROM %s)) WHERE d < 0' % (ts, table))
+        ok(late == [{'late': 0}], '%s: rows of %s are in the order of time' % (os.path.basename(trace), table), late)
+
+
 def hosts(paths):
     each = {}
     for t in ('state', 'wakeup', 'syscall', 'thread', 'packet'):
@@ -215,7 +223,8 @@ def main():
         for t in traces:
             print('# ' + t)
             analyses(t)
-            facts(t)
+            orders(t)
+        facts(t)
         three = [os.path.join(TRACES, 'cluster3', h) for h in ('client', 'web', 'db')]
         if not sys.argv[1:] and all(os.path.isdir(t) for t in three):
             hosts(three)

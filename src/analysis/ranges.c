@@ -1,0 +1,79 @@
+/* ranges.c - the rows of a range: by binary search in what stands in the order of time, or was put so by sealing. */
+#include "analysis/ranges.h"
+
+static int lower_first(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+const uint32_t *ww_query_runs(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, uint32_t *ret_n)
+{
+	/* one that ends where the range begins is there, too */
+	const int64_t from = WW_MAX(q->from_ts_ns, f->begin_ts_ns) - 1;
+	uint32_t n = 0, first, count;
+
+	if (q->from_ts_ns <= f->begin_ts_ns && q->to_ts_ns > f->end_ts_ns) {
+		*ret_n = f->run.n;
+		return NULL;
+	}
+	for (uint32_t cpu = 0; cpu < f->host.ncpus; cpu++) {
+		ww_facts_runs(f, cpu, from, q->to_ts_ns, &first, &count);
+		n += count;
+	}
+	uint32_t *rows = WW_ARENA_ARRAY(mem, uint32_t, (size_t)n + 1);
+	*ret_n = n;
+	n = 0;
+	for (uint32_t cpu = 0; cpu < f->host.ncpus; cpu++) {
+		ww_facts_runs(f, cpu, from, q->to_ts_ns, &first, &count);
+		memcpy(rows + n, f->run_of_cpu + first, count * sizeof(*rows));
+		n += count;
+	}
+	if (n)
+		qsort(rows, n, sizeof(*rows), lower_first);
+	return rows;
+}
+
+/* The first of n times that is not before ts; n: none. */
+static uint32_t first_at(const int64_t *times, uint32_t n, int64_t ts_ns)
+{
+	uint32_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+
+		if (times[mid] < ts_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+void ww_query_times(const struct ww_query *q, const int64_t *times, uint32_t n, uint32_t *ret_first, uint32_t *ret_end)
+{
+	*ret_first = first_at(times, n, q->from_ts_ns);
+	*ret_end = WW_MAX(first_at(times, n, q->to_ts_ns), *ret_first);
+}
+
+static uint32_t first_seen_at(const struct ww_facts *f, int64_t ts_ns)
+{
+	uint32_t lo = 0, hi = f->block_io.n;
+
+	while (lo < hi) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+
+		if (ww_facts_block_seen(f, mid) < ts_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+void ww_block_range(const struct ww_facts *f, int64_t from_ts_ns, int64_t to_ts_ns, uint32_t *ret_first, uint32_t *ret_end)
+{
+	*ret_first = first_seen_at(f, from_ts_ns);
+	*ret_end = WW_MAX(first_seen_at(f, to_ts_ns), *ret_first);
+}
