@@ -3,11 +3,12 @@
 
 Of each trace: the file's size beside the trace's (the goal: at most 0.6), how long commands take that read the trace, that
 read it and write the file, and that use the file: wall and CPU time, the least of some runs, and the most anonymous memory
-of a run that uses it. The trace's directory is left without a file. For a window over 100 million states: bench-facts."""
-import os, resource, subprocess, sys, time
+of a run that uses it; and the CPU time of tables of a millisecond in the middle of it. The trace's directory is left without a file. For a window over 100 million states: bench-facts."""
+import json, os, resource, subprocess, sys, time
 
 RUNS, GOAL = 3, 0.6
 COMMANDS = (['usage'], ['threads'], ['report'], ['path'])
+RANGED = 'files sched syscalls net locks irq io usage threads faults procs'.split()
 
 
 def size(path):
@@ -59,6 +60,11 @@ def main():
                 print('%s: %.1f MB, its facts %.1f MB: %.2f' % (trace, size(trace) / 1e6, os.path.getsize(file) / 1e6, ratio))
             print('  %-8s trace %7.2f s (CPU %6.2f, %4d MB)   and write %7.2f s (CPU %6.2f)   file %7.3f s (CPU %6.2f, %4d MB)' % (
                 c[0], *read[:2], read[2] // 1024, *write[:2], *use[:2], use[2] // 1024), flush=True)
+        info = json.loads(subprocess.run([w, 'info', '--json', '-q', trace], stdout=subprocess.PIPE, check=False).stdout)
+        middle = (info['end_ns'] - info['begin_ns']) / 2e9
+        some = ['-q', '--from', '+%.6fs' % middle, '--to', '+%.6fs' % (middle + 0.001)]
+        run([w, 'usage', '-q', trace])
+        print('  a millisecond of it, CPU ms: ' + ', '.join('%s %.0f' % (c, least([w, c] + some + [trace])[1] * 1e3) for c in RANGED), flush=True)
         forget()
         if os.path.isdir(folder) and not os.listdir(folder):
             os.rmdir(folder)
