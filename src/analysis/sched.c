@@ -210,10 +210,10 @@ enum { BY_TID, BY_COMM, BY_PRIO, OF_TID, OF_COMM, OF_PRIO, TIMES, WAITED, INVERT
 static const struct ww_column pair_columns[NPAIR] = {
 	[BY_TID] = {"by_tid", "tid", WW_T_INT, "who got the CPU"},
 	[BY_COMM] = {"by_comm", "preemptor", WW_T_STR, ""},
-	[BY_PRIO] = {"by_prio", "prio", WW_T_INT, "kernel priority, lower is more urgent; 120 is nice 0"},
+	[BY_PRIO] = {"by_prio", "prio", WW_T_INT, "kernel priority at that moment, lower is more urgent; 120 is nice 0"},
 	[OF_TID] = {"of_tid", "tid", WW_T_INT, "who lost it"},
 	[OF_COMM] = {"of_comm", "preempted", WW_T_STR, ""},
-	[OF_PRIO] = {"of_prio", "prio", WW_T_INT, ""},
+	[OF_PRIO] = {"of_prio", "prio", WW_T_INT, "at that moment, too: another priority of either is another row"},
 	[TIMES] = {"count", "times", WW_T_COUNT, ""},
 	[WAITED] = {"waited_ns", "waited", WW_T_DUR, "until it had a CPU again, together"},
 	[INVERTED] = {"inversions", "inversions", WW_T_COUNT, "of these, by a less urgent one"},
@@ -257,12 +257,14 @@ static void add_pairs(const struct ww_facts *f, const struct ww_query *q, struct
 			if (f->run.end_reason[i] != WW_RE_PREEMPTED || f->run.next[i] >= f->thread.n ||
 			    (f->thread.flags[of] & WW_TF_IDLE) || !ww_query_holds(q, end) || !ww_query_takes_at(f, q, of, f->run.start_ts_ns[i]))
 				continue;
-			struct pair *p = ww_rows_get(rows, ((uint64_t)f->run.next[i] << 32) | of);
-			p->by = f->run.next[i];
+			const uint32_t by = f->run.next[i];
+			const int32_t of_prio = f->run.end_prio[i], by_prio = f->run.thread[j] == by ? f->run.prio[j] : -1;
+			struct pair *p = ww_rows_get(rows, ww_hash_mix((uint64_t)by << 32 | of, (uint64_t)(uint32_t)by_prio << 32 | (uint32_t)of_prio));
+			p->by = by;
 			p->of = of;
 			p->count++;
-			p->of_prio = f->run.prio[i];
-			p->by_prio = f->run.thread[j] == p->by ? f->run.prio[j] : -1;
+			p->of_prio = of_prio;
+			p->by_prio = by_prio;
 			p->inverted += p->by_prio > p->of_prio && p->of_prio >= 0;
 			p->waited += ready_after(f, of, end);
 		}
@@ -275,10 +277,10 @@ static bool put_pair(const struct ww_fill *x, const void *sum, uint32_t row, uni
 
 	c[BY_TID].i = x->f->thread.tid[p->by];
 	c[BY_COMM].s = ww_name_comm(x->f, p->by);
-	c[BY_PRIO].i = p->by_prio;
+	c[BY_PRIO].i = p->by_prio >= 0 ? p->by_prio : WW_NO_VALUE;
 	c[OF_TID].i = x->f->thread.tid[p->of];
 	c[OF_COMM].s = ww_name_comm(x->f, p->of);
-	c[OF_PRIO].i = p->of_prio;
+	c[OF_PRIO].i = p->of_prio >= 0 ? p->of_prio : WW_NO_VALUE;
 	c[TIMES].i = p->count;
 	c[WAITED].i = p->waited;
 	c[INVERTED].i = p->inverted;

@@ -52,15 +52,14 @@ bool ww_cpu_enter(struct ww_model *m, int32_t cpu)
 	return true;
 }
 
-void ww_cpu_end_run(struct ww_model *m, const struct ww_cpu *c, uint32_t thread, int64_t end_ts_ns, enum ww_run_end why,
-		    uint16_t state, uint32_t next)
+uint32_t ww_cpu_end_run(struct ww_model *m, const struct ww_cpu *c, uint32_t thread, int64_t end_ts_ns, enum ww_run_end why,
+			uint16_t state, uint32_t next)
 {
 	const struct ww_run r = {.cpu = (uint32_t)(c - m->cpus.v), .thread = thread, .start_ts_ns = c->run_start,
 				 .dur_ns = end_ts_ns - c->run_start, .end_reason = (uint8_t)why, .end_state = state,
-				 .prio = c->run_prio, .next = next};
+				 .prio = c->run_prio, .end_prio = -1, .next = next};
 
-	if (r.dur_ns > 0)
-		ww_run_push(m->f, &r);
+	return r.dur_ns > 0 ? ww_run_push(m->f, &r) : WW_NONE;
 }
 
 /* The thread below goes on, or is interrupted, from now. */

@@ -302,9 +302,10 @@ enum ww_context ww_cpu_context(const struct ww_cpu *c);
 uint32_t ww_cpu_soft_name(struct ww_model *m, int32_t vec);
 /* Its thread turned out to be elsewhere, or dead: from now on nobody knows who runs there. */
 void ww_cpu_lose(struct ww_model *m, int16_t cpu);
-/* The thread's run on the CPU is over: a row, if it lasted. state: as ww_run.end_state; next: who comes, or WW_NONE. */
-void ww_cpu_end_run(struct ww_model *m, const struct ww_cpu *c, uint32_t thread, int64_t end_ts_ns, enum ww_run_end why,
-		    uint16_t state, uint32_t next);
+/* The thread's run on the CPU is over: its row, WW_NONE if it did not last. state: as ww_run.end_state; next: who comes, or
+ * WW_NONE. */
+uint32_t ww_cpu_end_run(struct ww_model *m, const struct ww_cpu *c, uint32_t thread, int64_t end_ts_ns, enum ww_run_end why,
+			uint16_t state, uint32_t next);
 void ww_cpu_gap(struct ww_model *m, const struct ww_event *ev);
 
 /* ---- sched.c ---- */

@@ -54,13 +54,15 @@ static void start_wait(struct ww_model *m, struct ww_thr *t, int64_t bits)
 	}
 }
 
-static void leave_cpu(struct ww_model *m, struct ww_thr *t, struct ww_thr *next, int64_t bits)
+static void leave_cpu(struct ww_model *m, struct ww_thr *t, struct ww_thr *next, int64_t bits, int32_t prio)
 {
 	bool runnable = !(bits & ST_BITS) || (bits & ST_PREEMPTED);
 	bool dead = !runnable && (bits & ST_DEAD);
 
-	ww_cpu_end_run(m, m->cpu, t->index, m->now, runnable ? WW_RE_PREEMPTED : dead ? WW_RE_EXITED : WW_RE_BLOCKED,
-		       (uint16_t)(WW_RUN_STATE_SEEN | (bits & ST_BITS) | (bits & ST_PREEMPTED ? 0x100 : 0)), next->index);
+	uint32_t run = ww_cpu_end_run(m, m->cpu, t->index, m->now, runnable ? WW_RE_PREEMPTED : dead ? WW_RE_EXITED : WW_RE_BLOCKED,
+				      (uint16_t)(WW_RUN_STATE_SEEN | (bits & ST_BITS) | (bits & ST_PREEMPTED ? 0x100 : 0)), next->index);
+	if (run != WW_NONE)
+		m->f->run.end_prio[run] = prio;
 	t->cpu = -1;
 	if (t->idle)
 		return;
@@ -104,6 +106,12 @@ void ww_cpu_take(struct ww_model *m, struct ww_thr *t, int32_t prio)
 		ww_syscall_forget(t);
 }
 
+/* The kernel's priority from one of the event's fields; -1 not there. */
+static int32_t prio_of(const struct ww_model *m, const struct ww_event *ev, uint32_t slot)
+{
+	return (int32_t)ww_v_int(ev, slot, -1 - m->prio_base) + m->prio_base;
+}
+
 void ww_on_switch(struct ww_model *m, const struct ww_event *ev)
 {
 	struct ww_thr *prev = ww_cpu_thread(m, ww_v_int(ev, S_SW_PREV, -1));
@@ -121,8 +129,8 @@ void ww_on_switch(struct ww_model *m, const struct ww_event *ev)
 		ww_stack_at_switch(m, prev, ev);
 	ww_cpu_drop_frames(m);
 	ww_loopback_switched(m->cpu, next->idle);
-	leave_cpu(m, prev, next, ww_v_int(ev, S_SW_STATE, 0));
-	ww_cpu_take(m, next, (int32_t)ww_v_int(ev, S_SW_PRIO, -1 - m->prio_base) + m->prio_base);
+	leave_cpu(m, prev, next, ww_v_int(ev, S_SW_STATE, 0), prio_of(m, ev, S_SW_PREV_PRIO));
+	ww_cpu_take(m, next, prio_of(m, ev, S_SW_NEXT_PRIO));
 }
 
 static void queue_on(struct ww_model *m, struct ww_thr *t, int64_t cpu, uint32_t wakeup)

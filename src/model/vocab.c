@@ -6,7 +6,7 @@
 #include "model/vocab.h"
 
 #define SWITCH_FIELDS                                                                           \
-	"prev_tid|prev_pid next_tid|next_pid prev_state next_prio next_comm prev_comm "          \
+	"prev_tid|prev_pid next_tid|next_pid prev_state next_prio prev_prio next_comm prev_comm " \
 	"ctx.callchain ctx.callstack_kernel ctx.callstack_user ctx.pid"
 #define WAKE_FIELDS   "tid|pid target_cpu comm common_flags"
 #define TIMER_FIELDS(addr) addr " function expires"

@@ -20,6 +20,7 @@ static const struct {
 } column_names[] = {
 	{"thread", "comm", "name"},
 	{"run", "prio", "priority"},
+	{"run", "end_prio", "end_priority"},
 	{"stack", "first", "first_frame_id"},
 	{"cgroup_move", "from", "old"},
 	{"cgroup_move", "to", "new"},
