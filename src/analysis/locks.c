@@ -1,39 +1,42 @@
 /* locks.c - waiting for locks: futexes of user space, locks in the kernel, file locks; by lock and waiter. */
+#include "analysis/holders.h"
 #include "analysis/names.h"
 #include "analysis/ranges.h"
 #include "analysis/stacks.h"
 
 extern const struct ww_analysis ww_analysis_locks;
 
-enum { KIND, PID, OBJECT, WAITER, HOLDER, COUNT, TOTAL, AVG, P99, MAX, MAX_AT, STACK, NCOLUMNS };
+enum { KIND, PID, OBJECT, WAITER, HOLDER, COUNT, TOTAL, AVG, P99, MAX, MAX_AT, TIMED_OUT, INTERRUPTED, UNFINISHED, STACK, NCOLUMNS };
 
 static const struct ww_column columns[NCOLUMNS] = {
 	[KIND] = {"kind", "kind", WW_T_STR, "futex, lock (in the kernel), filelock"},
 	[PID] = {"pid", "process", WW_T_ID, "of the waiter; an address is one of its own memory"},
 	[OBJECT] = {"object", "lock", WW_T_STR, "address, or the locked file"},
 	[WAITER] = {"waiter", "waiter", WW_T_STR, ""},
-	[HOLDER] = {"holder", "held by", WW_T_STR, "who held it, or who ended the wait, most of the time waited"},
+	[HOLDER] = {"holder", "held by", WW_T_STR, "who had it most of the time waited; of a condition, a semaphore or a thread's end, who ended most of it; empty: not known"},
 	[COUNT] = {"count", "waits", WW_T_COUNT, "that began in the range"},
 	[TOTAL] = {"total_ns", "waited", WW_T_DUR, "together"},
 	[AVG] = {"avg_ns", "mean", WW_T_DUR, ""},
 	[P99] = {"p99_ns", "99 %", WW_T_DUR, ""},
 	[MAX] = {"max_ns", "longest", WW_T_DUR, ""},
 	[MAX_AT] = {"max_ts_ns", "at", WW_T_TIME, "when the longest one began"},
+	[TIMED_OUT] = {"timed_out", "timed out", WW_T_COUNT, "of these: a timeout ended it"},
+	[INTERRUPTED] = {"interrupted", "by a signal", WW_T_COUNT, "of these: a signal ended it, or the end of the process"},
+	[UNFINISHED] = {"unfinished", "not over", WW_T_COUNT, "of these: it lasted until the end of the trace"},
 	[STACK] = {"stack", "called from, innermost first", WW_T_TEXT,
 		   "the program's functions in the longest one; empty: not recorded (record --stacks, perf record -g, LTTng's callstack-user)"},
 };
 
 struct sum {
-	uint32_t thread, file, count, longest; /* longest: a state row */
-	uint8_t cause;
+	uint32_t thread, file, count, timed_out, interrupted, unfinished, longest; /* longest: a state row */
+	uint8_t kind; /* a cause */
 	uint64_t object;
 	int64_t ns, max, max_at;
 };
 
-static bool is_lock(uint8_t cause)
-{
-	return cause == WW_CA_FUTEX || cause == WW_CA_LOCK || cause == WW_CA_FILELOCK;
-}
+struct waits {
+	WW_VEC(uint32_t) states, rows;
+};
 
 static int longest_first(const void *a, const void *b)
 {
@@ -42,19 +45,22 @@ static int longest_first(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
 }
 
-static void add(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, struct ww_rows *holders,
+static void add(const struct ww_facts *f, uint32_t i, enum ww_cause kind, struct ww_rows *rows, struct waits *waits,
 		struct ww_samples *samples)
 {
-	uint32_t t = f->state.thread[i], peer = f->state.other[i] < f->thread.n ? f->state.other[i] : ww_wait_peer(f, i);
+	uint32_t t = f->state.thread[i];
 	uint64_t object = f->state.object[i] ? f->state.object[i] : f->state.file[i];
-	struct sum *s = ww_rows_get(rows, ww_hash_mix(ww_hash_mix(object, t), f->state.cause[i]));
+	struct sum *s = ww_rows_get(rows, ww_hash_mix(ww_hash_mix(object, t), kind));
 	uint32_t row = ww_rows_index(rows, s);
 
 	s->thread = t;
-	s->cause = f->state.cause[i];
+	s->kind = (uint8_t)kind;
 	s->object = f->state.object[i];
 	s->file = f->state.file[i];
 	s->count++;
+	s->timed_out += f->state.cause[i] == WW_CA_TIMER;
+	s->interrupted += f->state.cause[i] == WW_CA_SIGNAL;
+	s->unfinished += ww_lock_wait_open(f, i);
 	s->ns += f->state.dur_ns[i];
 	if (f->state.dur_ns[i] > s->max || s->count == 1) {
 		s->max = f->state.dur_ns[i];
@@ -62,8 +68,8 @@ static void add(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, stru
 		s->longest = i;
 	}
 	ww_samples_push(samples, row, f->state.dur_ns[i]);
-	if (peer < f->thread.n)
-		ww_share_add(holders, row, peer, f->state.dur_ns[i]);
+	*ww_vec_push(&waits->states) = i;
+	*ww_vec_push(&waits->rows) = row;
 }
 
 static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
@@ -72,7 +78,7 @@ static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww
 	const struct ww_facts *f = x->f;
 	const struct sum *s = sum;
 
-	c[KIND].s = ww_cause_name(s->cause);
+	c[KIND].s = ww_cause_name((enum ww_cause)s->kind);
 	c[PID].i = f->thread.pid[s->thread];
 	c[OBJECT].s = s->object ? ww_arena_printf(x->mem, "0x%" PRIx64, s->object)
 				: s->file < f->file.n ? ww_name_file(f, s->file) : "";
@@ -82,6 +88,9 @@ static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww
 	c[AVG].i = s->ns / s->count;
 	c[MAX].i = s->max;
 	c[MAX_AT].i = s->max_at;
+	c[TIMED_OUT].i = s->timed_out;
+	c[INTERRUPTED].i = s->interrupted;
+	c[UNFINISHED].i = s->unfinished;
 	c[STACK].s = ww_stack_text(x->mem, f, ww_stack_of_wait(f, s->longest, false));
 	c[HOLDER].s = most->ns ? ww_name_thread(x->mem, f, most->thread) : "";
 	c[P99].i = ww_samples_part(x->samples, row, 990);
@@ -93,6 +102,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 {
 	struct ww_samples samples = {0};
 	struct ww_rows rows, holders;
+	struct waits waits = {0};
 
 	ww_rows_init(&rows, sizeof(struct sum));
 	ww_rows_init(&holders, sizeof(struct ww_share));
@@ -102,11 +112,17 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 		if (!ww_query_meets(f, q, t) || !ww_query_takes(f, q, t))
 			continue;
 		ww_facts_states(f, t, q->from_ts_ns, q->to_ts_ns, &first, &n);
-		for (uint32_t i = first; i < first + n; i++)
-			if (f->state.state[i] == WW_ST_BLOCKED && is_lock(f->state.cause[i]) &&
-			    ww_query_holds(q, f->state.start_ts_ns[i]) && ww_query_takes_at(f, q, t, f->state.start_ts_ns[i]))
-				add(f, i, &rows, &holders, &samples);
+		for (uint32_t i = first; i < first + n; i++) {
+			const enum ww_cause kind = ww_lock_wait(f, i);
+
+			if (kind != WW_CA_NONE && ww_query_holds(q, f->state.start_ts_ns[i]) &&
+			    ww_query_takes_at(f, q, t, f->state.start_ts_ns[i]))
+				add(f, i, kind, &rows, &waits, &samples);
+		}
 	}
+	ww_holders_share(f, waits.states.v, waits.rows.v, (uint32_t)waits.states.n, &holders);
+	ww_vec_free(&waits.states);
+	ww_vec_free(&waits.rows);
 	const struct ww_share *most = ww_share_largest(mem, &holders, rows.n);
 	ww_rows_release(&holders);
 	const struct ww_fill fill = {
@@ -118,6 +134,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 }
 
 const struct ww_analysis ww_analysis_locks = {
+	.needs = WW_NEED(WW_NEED_LOCK_WAITS),
 	.parts = WW_NEED(WW_NEED_SYSCALLS) | WW_NEED(WW_NEED_LOCKS),
 	.name = "locks", .summary = "waiting for futexes and locks: which, who waited, who held it, how long",
 	.columns = columns, .ncolumns = NCOLUMNS, .run = run, .of_command = true,

@@ -57,6 +57,11 @@ static bool has_locks(const struct ww_facts *f)
 	return f->knows.locks;
 }
 
+static bool has_lock_waits(const struct ww_facts *f)
+{
+	return has_syscalls(f) || has_locks(f);
+}
+
 static bool has_numa(const struct ww_facts *f)
 {
 	return f->knows.numa;
@@ -88,6 +93,7 @@ static const struct {
 	[WW_NEED_PACKETS] = {"packets with their addresses", "net_dev_queue and net_if_receive_skb as LTTng and whywait record write them",
 			     has_packets},
 	[WW_NEED_LOCKS] = {"locks in the kernel", "contention_begin, contention_end", has_locks},
+	[WW_NEED_LOCK_WAITS] = {"waits for locks", "system calls, or contention_begin and contention_end", has_lock_waits},
 	[WW_NEED_NUMA] = {"moves between nodes", "sched_move_numa, sched_swap_numa, sched_stick_numa", has_numa},
 	[WW_NEED_WAKEUPS] = {"wakeups", "sched_waking or sched_wakeup", has_wakeups},
 	[WW_NEED_MERGES] = {"merged block requests", "block_bio_backmerge, block_bio_frontmerge, block_rq_merge", has_merges},

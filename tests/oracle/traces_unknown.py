@@ -106,7 +106,7 @@ FIGURES = {'io': '^block_rq_', 'io --by=process': '^block_rq_', 'io --by=latency
            'faults --by=file': 'page_fault_user', 'syscalls': '^(sys_|syscall_)enter|^syscall_entry', 'files': '^(sys_|syscall_)enter|^syscall_entry',
            'irq': '^(irq_)?(softirq_entry|handler_entry)|hrtimer_expire_entry|local_timer_entry',
            'irq --by=thread': '^(irq_)?(softirq_entry|handler_entry)|hrtimer_expire_entry|local_timer_entry',
-           'sched --by=numa': '^sched_(move|swap|stick)_numa', 'usage': '^sched_switch', 'procs': '^sched_switch'}
+           'locks': '^(sys_|syscall_)enter|^syscall_entry|contention_begin|whywait_lock_begin', 'sched --by=numa': '^sched_(move|swap|stick)_numa', 'usage': '^sched_switch', 'procs': '^sched_switch'}
 
 
 def absent(trace):
