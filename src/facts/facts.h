@@ -152,9 +152,32 @@ void ww_facts_release(struct ww_facts *f);
 /* Sorts and indexes. After it nothing is pushed. */
 int ww_facts_seal(struct ww_facts *f, struct ww_err *err);
 
-#define WW_FACT(name, doc)                                                         \
-	uint32_t ww_##name##_push(struct ww_facts *f, const struct ww_##name *row); \
-	struct ww_##name ww_##name##_get(const struct ww_facts *f, uint32_t i);
+/* Room for more rows, when n == cap. */
+#define WW_FACT(name, doc) void ww_##name##_grow(struct ww_facts *f);
+#define WW_COL(fact, type, col, sql, unit, doc)
+#define WW_END(name)
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+
+/* Here, so that a row that is made to be pushed need not be in memory. */
+#define WW_FACT(name, doc)                                                                       \
+	static inline uint32_t ww_##name##_push(struct ww_facts *f, const struct ww_##name *row) \
+	{                                                                                        \
+		struct ww_##name##_cols *c = &f->name;                                           \
+		WW_DASSERT(!f->sealed);                                                          \
+		if (WW_UNLIKELY(c->n == c->cap))                                                 \
+			ww_##name##_grow(f);                                                     \
+		const uint32_t i = c->n++;
+#define WW_COL(fact, type, col, sql, unit, doc) c->col[i] = row->col;
+#define WW_END(name) return i; }
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+
+#define WW_FACT(name, doc) struct ww_##name ww_##name##_get(const struct ww_facts *f, uint32_t i);
 #define WW_COL(fact, type, col, sql, unit, doc)
 #define WW_END(name)
 #include "facts/facts.def"

@@ -1,4 +1,4 @@
-/* facts_columns.c - everything that facts.def alone decides: push, get, descriptors, release.
+/* facts_columns.c - everything that facts.def alone decides: growth, get, descriptors, release.
  *
  * Columns of one fact grow together, so a push is a few stores.
  */
@@ -49,7 +49,7 @@ static uint32_t next_window(uint32_t cap, uint32_t room)
 /* Called when n == cap: on to the next window, whose pages were asked for a window ago. There is room for the one
  * behind it then, too, so that it can be asked for now. */
 #define WW_FACT(name, doc)                                                           \
-	static void name##_grow(struct ww_facts *f)                                  \
+	void ww_##name##_grow(struct ww_facts *f)                                    \
 	{                                                                            \
 		struct ww_##name##_cols *c = &f->name;                               \
 		const bool ahead = c->cap >= WINDOW_LEAST;                           \
@@ -66,21 +66,6 @@ static uint32_t next_window(uint32_t cap, uint32_t room)
 #define WW_COL(fact, type, col, sql, unit, doc) \
 		ww_touch_ask(f->touch, c->col + c->cap, rows * sizeof(type));
 #define WW_END(name) }
-#include "facts/facts.def"
-#undef WW_FACT
-#undef WW_COL
-#undef WW_END
-
-#define WW_FACT(name, doc)                                                         \
-	uint32_t ww_##name##_push(struct ww_facts *f, const struct ww_##name *row) \
-	{                                                                          \
-		struct ww_##name##_cols *c = &f->name;                             \
-		WW_DASSERT(!f->sealed);                                            \
-		if (WW_UNLIKELY(c->n == c->cap))                                   \
-			name##_grow(f);                                            \
-		uint32_t i = c->n++;
-#define WW_COL(fact, type, col, sql, unit, doc) c->col[i] = row->col;
-#define WW_END(name) return i; }
 #include "facts/facts.def"
 #undef WW_FACT
 #undef WW_COL

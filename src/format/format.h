@@ -53,6 +53,7 @@ struct ww_event {
 	const struct ww_value *v; /* what ww_trace_want asked for, in that order; until next call */
 	uint64_t offset; /* byte offset of the record in its file */
 	uint32_t file;   /* index into ww_trace_stats.files, for messages and --offsets */
+	uint32_t bytes;  /* to the next one of a batch: ww_event_next */
 	const void *priv; /* the reader's, for ww_trace_visit */
 };
 
@@ -155,9 +156,18 @@ void ww_trace_ignore(struct ww_trace *t, uint32_t cls);
 /* 1 an event, 0 the end, negative error. Events come by time; of equal stamps the lower stream
  * index comes first, and within a stream the stream's own order is always kept. */
 int ww_trace_next(struct ww_trace *t, struct ww_event *ret, struct ww_err *err);
-/* The same for many at once: the number of events at *ret, 0 the end, negative error. They, and what they point
- * to, are good until the next call. */
+/* The same for many at once: the number of events, 0 the end, negative error. *ret is the first of them, from which
+ * ww_event_next leads to the others; they, and what they point to, are good until the next call. */
 int ww_trace_batch(struct ww_trace *t, const struct ww_event **ret, struct ww_err *err);
+/* Of all but the last one of a batch. */
+static inline const struct ww_event *ww_event_next(const struct ww_event *ev)
+{
+	const char *next = (const char *)ev + ev->bytes;
+
+	__builtin_prefetch(next + 2048); /* another CPU has written it */
+	__builtin_prefetch(next + 2048 + 64);
+	return (const struct ww_event *)next;
+}
 /* From now on a thread of its own reads ahead of ww_trace_batch, which alone is then called; nothing changes where
  * the process has one CPU. Call after ww_trace_want and ww_trace_ignore, before the first event. stats and damage
  * are good at the end only. */

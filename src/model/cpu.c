@@ -41,14 +41,12 @@ static void new_cpu(struct ww_model *m)
 	c->run_start = c->known_from = c->gap_from = m->begin;
 }
 
-bool ww_cpu_enter(struct ww_model *m, int32_t cpu)
+bool ww_cpu_new(struct ww_model *m, int32_t cpu)
 {
 	if (cpu < 0 || cpu >= WW_MAX_CPUS)
 		return false;
 	while (m->cpus.n <= (size_t)cpu)
 		new_cpu(m);
-	m->cpu = &m->cpus.v[cpu];
-	m->cpu_nr = (uint32_t)cpu;
 	return true;
 }
 

@@ -330,8 +330,8 @@ static int read_all(struct ww_model *m, const struct ww_model_opts *opts)
 	if (!opts || !opts->one_thread)
 		ww_trace_read_ahead(m->trace);
 	while ((r = ww_trace_batch(m->trace, &ev, m->err)) > 0) {
-		for (int i = 0; i < r; i++)
-			handle(m, &ev[i]);
+		for (int i = 0; i < r; i++, ev = ww_event_next(ev))
+			handle(m, ev);
 		n += (uint64_t)r;
 		if (opts && opts->progress && n - told >= 0x4000 && opts->progress(opts->progress_ctx, told = n))
 			return 0;

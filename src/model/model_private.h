@@ -263,8 +263,20 @@ static inline uint32_t ww_intern(struct ww_model *m, const char *s)
 
 /* ---- thread.c ---- */
 struct ww_thr *ww_thr_get(struct ww_model *m, int64_t tid); /* created when new; NULL: dead, bad tid */
-struct ww_thr *ww_thr_find(struct ww_model *m, int64_t tid); /* NULL: not met, or dead */
-struct ww_thr *ww_thr_last(struct ww_model *m, int64_t tid); /* dead ones too */
+/* NULL: not met; dead ones too. */
+static inline struct ww_thr *ww_thr_last(const struct ww_model *m, int64_t tid)
+{
+	const uint32_t i = tid > 0 && tid <= WW_MAX_TID ? m->by_tid[tid] : 0;
+
+	return i ? m->thr.v[i - 1] : NULL;
+}
+/* NULL: not met, or dead. */
+static inline struct ww_thr *ww_thr_find(const struct ww_model *m, int64_t tid)
+{
+	struct ww_thr *t = ww_thr_last(m, tid);
+
+	return t && !t->dead ? t : NULL;
+}
 struct ww_thr *ww_thr_new(struct ww_model *m, int32_t tid, int64_t start);
 /* task.c: forked, and not seen since. */
 bool ww_thr_newborn(const struct ww_model *m, const struct ww_thr *t);
@@ -277,23 +289,46 @@ struct ww_handover {
 };
 struct ww_handover ww_thr_hand_over(struct ww_model *m, struct ww_thr *t);
 void ww_thr_take_over(struct ww_model *m, struct ww_thr *t, const struct ww_handover *h);
-struct ww_thr *ww_thr_current(struct ww_model *m); /* of the event's CPU; NULL unknown */
-struct ww_thr *ww_thr_at(struct ww_model *m, uint32_t index);
+static inline struct ww_thr *ww_thr_at(const struct ww_model *m, uint32_t index)
+{
+	return index < m->thr.n ? m->thr.v[index] : NULL;
+}
+/* Of the event's CPU; NULL unknown. */
+static inline struct ww_thr *ww_thr_current(const struct ww_model *m)
+{
+	return ww_thr_at(m, m->cpu->cur);
+}
 struct ww_proc *ww_proc_get(struct ww_model *m, int32_t pid);
-struct ww_proc *ww_proc_of(struct ww_model *m, const struct ww_thr *t); /* NULL unknown */
+/* NULL unknown. */
+static inline struct ww_proc *ww_proc_of(const struct ww_model *m, const struct ww_thr *t)
+{
+	return t->proc < m->proc.n ? m->proc.v[t->proc] : NULL;
+}
 void ww_thr_set_pid(struct ww_model *m, struct ww_thr *t, int32_t pid);
 void ww_thr_rename(struct ww_model *m, struct ww_thr *t, uint32_t comm, int64_t ts_ns); /* str; remembers the name until then */
 void ww_thr_set_comm(struct ww_model *m, struct ww_thr *t, const struct ww_value *v);
 void ww_thr_end(struct ww_model *m, struct ww_thr *t, int64_t ts);
 /* Ends the open state at ts and begins another; the ended one's row, WW_NONE when it took no time. */
 uint32_t ww_thr_state(struct ww_model *m, struct ww_thr *t, int64_t ts, enum ww_thread_state s);
-bool ww_thr_runs(uint8_t state); /* is it one of running in the thread's own context? */
+/* Is it one of running in the thread's own context? */
+static inline bool ww_thr_runs(uint8_t state)
+{
+	return state == WW_ST_RUNNING_USER || state == WW_ST_RUNNING_KERNEL || state == WW_ST_RUNNING;
+}
 /* Runs on its CPU: user, kernel (call or fault), or interrupted, as things stand now. */
 void ww_thr_running(struct ww_model *m, struct ww_thr *t, int64_t ts);
 void ww_thr_known_mode(struct ww_model *m, struct ww_thr *t, enum ww_mode before);
 
 /* ---- cpu.c ---- */
-bool ww_cpu_enter(struct ww_model *m, int32_t cpu);
+bool ww_cpu_new(struct ww_model *m, int32_t cpu); /* and those before it; false: there is no such CPU */
+static inline bool ww_cpu_enter(struct ww_model *m, int32_t cpu)
+{
+	if (WW_UNLIKELY((uint32_t)cpu >= m->cpus.n) && !ww_cpu_new(m, cpu))
+		return false;
+	m->cpu = &m->cpus.v[cpu];
+	m->cpu_nr = (uint32_t)cpu;
+	return true;
+}
 void ww_cpu_push(struct ww_model *m, enum ww_irq_kind kind, int32_t vector, uint32_t name);
 void ww_cpu_pop(struct ww_model *m, enum ww_irq_kind kind, int32_t vector);
 void ww_cpu_drop_frames(struct ww_model *m);

@@ -19,16 +19,6 @@ uint32_t ww_v_function(struct ww_model *m, const struct ww_event *ev, uint32_t s
 	return name ? (uint32_t)*name : ww_v_str(m, ev, slot);
 }
 
-struct ww_thr *ww_thr_at(struct ww_model *m, uint32_t index)
-{
-	return index < m->thr.n ? m->thr.v[index] : NULL;
-}
-
-struct ww_thr *ww_thr_current(struct ww_model *m)
-{
-	return ww_thr_at(m, m->cpu->cur);
-}
-
 struct ww_thr *ww_thr_new(struct ww_model *m, int32_t tid, int64_t start)
 {
 	struct ww_thr *t = WW_ARENA_NEW(&m->mem, struct ww_thr);
@@ -49,20 +39,6 @@ struct ww_thr *ww_thr_new(struct ww_model *m, int32_t tid, int64_t start)
 	if (tid)
 		m->by_tid[tid] = t->index + 1;
 	return t;
-}
-
-struct ww_thr *ww_thr_find(struct ww_model *m, int64_t tid)
-{
-	struct ww_thr *t = ww_thr_last(m, tid);
-
-	return t && !t->dead ? t : NULL;
-}
-
-struct ww_thr *ww_thr_last(struct ww_model *m, int64_t tid)
-{
-	uint32_t i = tid > 0 && tid <= WW_MAX_TID ? m->by_tid[tid] : 0;
-
-	return i ? m->thr.v[i - 1] : NULL;
 }
 
 struct ww_thr *ww_thr_get(struct ww_model *m, int64_t tid)
@@ -90,11 +66,6 @@ struct ww_proc *ww_proc_get(struct ww_model *m, int32_t pid)
 	p->index = ww_process_push(m->f, &row);
 	*ww_vec_push(&m->proc) = p;
 	return p;
-}
-
-struct ww_proc *ww_proc_of(struct ww_model *m, const struct ww_thr *t)
-{
-	return t->proc < m->proc.n ? m->proc.v[t->proc] : NULL;
 }
 
 void ww_thr_set_pid(struct ww_model *m, struct ww_thr *t, int32_t pid)
@@ -148,11 +119,6 @@ static bool in_call(const struct ww_thr *t)
 static uint32_t call_row(const struct ww_thr *t)
 {
 	return t->in_syscall ? t->sc_row : WW_NONE;
-}
-
-bool ww_thr_runs(uint8_t state)
-{
-	return state == WW_ST_RUNNING_USER || state == WW_ST_RUNNING_KERNEL || state == WW_ST_RUNNING;
 }
 
 /* Where stolen time may be taken from, when it becomes known. */

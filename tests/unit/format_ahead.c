@@ -125,8 +125,8 @@ static struct transcript read_trace(const char *path, bool strict, bool ahead)
 	if (ahead) {
 		ww_trace_read_ahead(t);
 		while ((rc = ww_trace_batch(t, &evs, &err)) > 0)
-			for (int i = 0; i < rc; i++)
-				say_event(out, t, &evs[i]);
+			for (int i = 0; i < rc; i++, evs = ww_event_next(evs))
+				say_event(out, t, evs);
 	} else {
 		while ((rc = ww_trace_next(t, &ev, &err)) > 0)
 			say_event(out, t, &ev);

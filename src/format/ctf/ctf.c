@@ -379,7 +379,7 @@ static int ctf_next(struct ww_trace *t, struct ww_event *ret, struct ww_err *err
 		if (k->ignored)
 			continue;
 		*ret = event_of(s);
-		ret->v = r->values;
+		ret->v = s->c.v;
 		ret->nval = k->nwants;
 		return 1;
 	}

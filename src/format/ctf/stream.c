@@ -295,6 +295,7 @@ bool ctf_stream_decode(struct ctf_stream *s)
 		class_compile(k);
 	if (WW_UNLIKELY(s->text.used_bytes))
 		ww_arena_reset(&s->text);
+	s->c.v = s->r->t.values_to ? s->r->t.values_to : s->r->values;
 	if (WW_LIKELY(k->fixed_bits <= s->c.end - s->c.pos)) {
 		s->c.pos += k->fixed_bits;
 	} else if (WW_UNLIKELY(ctf_plan_run(k->plan, &s->c))) {
