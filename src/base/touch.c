@@ -10,7 +10,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define RANGES 64u /* of one fact there are about twenty columns */
+#define RANGES 512u /* several facts grow at once, of each about twenty columns; what finds no place is not touched */
 #define PIECE_BYTES (256u << 10)
 
 struct range {

@@ -10,7 +10,7 @@
 /* Rows are used a window at a time, so that a thread can make the next window's pages meanwhile. Windows begin on a
  * page. */
 #define WINDOW_LEAST (1u << 14)
-#define WINDOW_MOST (1u << 17)
+#define WINDOW_MOST (1u << 18)
 
 /* Doubles; long columns grow by half, for their blocks are reserved on the disk. */
 static uint32_t next_room(uint32_t room)
@@ -24,7 +24,7 @@ static uint32_t next_room(uint32_t room)
 
 static uint32_t next_window(uint32_t cap, uint32_t room)
 {
-	uint64_t rows = WW_MAX(WW_MIN(cap / 4 / WINDOW_LEAST * WINDOW_LEAST, WINDOW_MOST), WINDOW_LEAST);
+	uint64_t rows = WW_MAX(WW_MIN(cap / 2 / WINDOW_LEAST * WINDOW_LEAST, WINDOW_MOST), WINDOW_LEAST);
 
 	return (uint32_t)WW_MIN(cap + rows, room);
 }
