@@ -24,7 +24,7 @@ struct ww_query {
 
 enum ww_cell_type {
 	WW_T_INT,   /* a number */
-	WW_T_ID,    /* an id, or 1 for yes and 0 for no; -1: not known */
+	WW_T_ID,    /* an id, -1: not known; or 1 for yes and 0 for no, of which WW_NO_VALUE is that */
 	WW_T_COUNT,
 	WW_T_DUR,   /* ns */
 	WW_T_TIME,  /* ns in the trace's clock; views add the offset to the epoch; WW_NO_VALUE: none */

@@ -15,7 +15,7 @@ extern const struct ww_analysis ww_analysis_faults, ww_analysis_faults_file;
 enum { TS, TID, COMM, FILE_NAME, OFFSET, ADDRESS, DUR, MAJOR, READ, AHEAD, HIT, ASKED, WRITE, NCOLUMNS };
 
 #define AHEAD_COLUMNS(at)                                                                                              \
-	[at] = {"ahead_bytes", "ahead", WW_T_BYTES, "of the file read ahead: brought in besides the page; -1 not known"},  \
+	[at] = {"ahead_bytes", "ahead", WW_T_BYTES, "of the file read ahead: brought in besides the page; null: not known"}, \
 	[(at) + 1] = {"hit_bytes", "hit", WW_T_BYTES, "of that, mapped later by a fault for it or for a page beside it"},  \
 	[(at) + 2] = {"asked_bytes", "asked", WW_T_BYTES, "of that, surely used: a later fault was for it"}
 
@@ -26,8 +26,8 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[FILE_NAME] = {"file", "file", WW_T_STR, "empty: anonymous memory, or not known"},
 	[OFFSET] = {"offset_bytes", "offset", WW_T_INT, "in the file"},
 	[ADDRESS] = {"address", "address", WW_T_INT, ""},
-	[DUR] = {"dur_ns", "took", WW_T_DUR, "-1: its end is not in the trace"},
-	[MAJOR] = {"major", "major", WW_T_ID, "1: had to be read from the disk; 0 not; -1 not known"},
+	[DUR] = {"dur_ns", "took", WW_T_DUR, "null: its end is not in the trace"},
+	[MAJOR] = {"major", "major", WW_T_ID, "1: had to be read from the disk; 0 not; null: not known"},
 	[READ] = {"read_bytes", "read", WW_T_BYTES, "by requests to the disk that it made: its page and what was read ahead; null: not known"},
 	AHEAD_COLUMNS(AHEAD),
 	[WRITE] = {"write", "write", WW_T_INT, "1: for writing"},
@@ -55,9 +55,9 @@ static uint32_t *select_faults(struct ww_arena *mem, const struct ww_facts *f, c
 /* Three cells; only our own recordings tell of pages that are read ahead. */
 static void put_ahead(const struct ww_facts *f, const struct ww_ahead *a, union ww_cell *c)
 {
-	c[0].i = f->knows.faults ? a->ahead_bytes : -1;
-	c[1].i = f->knows.faults ? a->hit_bytes : -1;
-	c[2].i = f->knows.faults ? a->asked_bytes : -1;
+	c[0].i = f->knows.faults ? a->ahead_bytes : WW_NO_VALUE;
+	c[1].i = f->knows.faults ? a->hit_bytes : WW_NO_VALUE;
+	c[2].i = f->knows.faults ? a->asked_bytes : WW_NO_VALUE;
 }
 
 /* Which requests are a fault's is told by when it ended. */
@@ -107,8 +107,8 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 		c[FILE_NAME].s = file_name(f, f->fault.file[i]);
 		c[OFFSET].i = (int64_t)f->fault.offset[i];
 		c[ADDRESS].i = (int64_t)f->fault.address[i];
-		c[DUR].i = f->fault.dur_ns[i];
-		c[MAJOR].i = f->fault.major[i] > 1 ? -1 : f->fault.major[i];
+		c[DUR].i = f->fault.dur_ns[i] < 0 ? WW_NO_VALUE : f->fault.dur_ns[i];
+		c[MAJOR].i = f->fault.major[i] > 1 ? WW_NO_VALUE : f->fault.major[i];
 		c[READ].i = knows_read(f) ? read_bytes(f, i) : WW_NO_VALUE;
 		put_ahead(f, &ahead[k], &c[AHEAD]);
 		c[WRITE].i = f->fault.write[i];

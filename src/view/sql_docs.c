@@ -44,6 +44,12 @@ static void fact_column(const struct ww_sql *q, const struct ww_sql_table *t, ui
 	replace(ret->doc, sizeof(ret->doc), "WW_NONE", "NULL");
 	if (c->kind == WW_SQ_SIGNED || c->kind == WW_SQ_TIME || c->kind == WW_SQ_DUR)
 		replace(ret->doc, sizeof(ret->doc), "-1", "NULL");
+	if (c->kind == WW_SQ_STR)
+		replace(ret->doc, sizeof(ret->doc), "empty", "NULL");
+	if (c->has_unknown) {
+		const char from[] = {(char)('0' + c->unknown), ' ', 'u', 0};
+		replace(ret->doc, sizeof(ret->doc), from, "NULL u");
+	}
 	if (c->kind == WW_SQ_REF)
 		snprintf(ret->unit, sizeof(ret->unit), "%s.id", q->tables[c->ref].name);
 	else if (c->kind == WW_SQ_MACHINE)

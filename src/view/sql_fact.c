@@ -248,7 +248,8 @@ static int fact_column(sqlite3_vtab_cursor *cur, sqlite3_context *ctx, int n)
 		put_reference(c, col, v, ctx);
 		break;
 	default:
-		if (col->kind == WW_SQ_INT || (col->kind == WW_SQ_DUR && v >= 0) || (col->kind == WW_SQ_SIGNED && v != -1) ||
+		if ((col->kind == WW_SQ_INT && !(col->has_unknown && v == col->unknown)) ||
+		    (col->kind == WW_SQ_DUR && v >= 0) || (col->kind == WW_SQ_SIGNED && v != -1) ||
 		    (col->kind == WW_SQ_NONE32 && v != WW_NONE))
 			sqlite3_result_int64(ctx, v);
 	}

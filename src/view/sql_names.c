@@ -31,6 +31,7 @@ static const struct {
 	const char *fact, *col, *flags;
 	uint32_t bits;
 } known[] = {
+	{"syscall", "dur_ns", "known", WW_SK_ENTRY | WW_SK_REGS}, /* else since when is not known */
 	{"syscall", "ret", "known", WW_SK_RET},
 	{"syscall", "arg0", "known", WW_SK_ARGS},
 	{"syscall", "arg1", "known", WW_SK_ARGS},
@@ -315,6 +316,17 @@ static uint32_t place(const struct ww_fact_desc *f, const char *column)
 	return f->offset + d->offset;
 }
 
+/* "0 minor, 1 major, 2 unknown": the last of these values is NULL. */
+static bool unknown_value(const char *doc, uint8_t *ret)
+{
+	const char *at = strstr(doc, " unknown");
+
+	if (!at || at == doc || at[-1] < '0' || at[-1] > '9' || (at - 1 > doc && at[-2] != ' '))
+		return false;
+	*ret = (uint8_t)(at[-1] - '0');
+	return true;
+}
+
 /* The kind of its values, by the type and the unit. */
 static void type_column(struct ww_sql *q, struct ww_sql_column *c, const struct ww_fact_desc *f,
 			const struct ww_column_desc *d)
@@ -348,6 +360,8 @@ static void type_column(struct ww_sql *q, struct ww_sql_column *c, const struct 
 		c->kind = WW_SQ_SIGNED;
 	else if (d->size == 4 && strstr(d->doc, "WW_NONE"))
 		c->kind = WW_SQ_NONE32;
+	if (c->kind == WW_SQ_INT)
+		c->has_unknown = unknown_value(d->doc, &c->unknown);
 }
 
 static struct ww_sql_column *add(struct ww_sql_table *t, const char *name, uint8_t kind, const char *unit, const char *doc)

@@ -12,7 +12,7 @@
 
 enum ww_sql_kind {
 	WW_SQ_ID,      /* the row's own number */
-	WW_SQ_INT,
+	WW_SQ_INT,     /* `unknown`, when it has one, is NULL */
 	WW_SQ_SIGNED,  /* -1 is NULL */
 	WW_SQ_NONE32,  /* WW_NONE is NULL */
 	WW_SQ_TIME,    /* below 0 is NULL */
@@ -37,7 +37,8 @@ struct ww_sql_column {
 	char name[40];
 	const char *unit, *doc;
 	uint8_t kind, size;
-	bool is_signed, is_cpu;
+	bool is_signed, is_cpu, has_unknown;
+	uint8_t unknown;                  /* that value is NULL, when has_unknown */
 	uint32_t at;                      /* of the column's array, in struct ww_facts */
 	uint32_t ref;                     /* number of a fact */
 	uint32_t by_at;                   /* as `at`, of the column that says the kind */

@@ -14,6 +14,11 @@
 	"FROM stack s WHERE s.utid = state.utid AND s.kernel AND s.ts <= state.ts AND s.ts > state.ts - 1000000 "   \
 	"ORDER BY s.ts DESC LIMIT 1)"
 
+/* A return alone is no slice, as in Perfetto: its call's begin is not in the trace, or it is a new thread's from the fork
+ * that its parent called. WW_SK_ENTRY | WW_SK_REGS. */
+#define BEGUN "known & 17"
+_Static_assert((WW_SK_ENTRY | WW_SK_REGS) == 17, "BEGUN");
+
 const struct ww_sql_view ww_sql_views[] = {
 	/* Perfetto's other name for it, sched, is an analysis here. */
 	{"sched_slice", "runs of threads on CPUs, as Perfetto's",
@@ -34,15 +39,15 @@ const struct ww_sql_view ww_sql_views[] = {
 	 "CASE state WHEN 'runqueue' THEN (SELECT kind NOT IN ('thread', 'unknown') FROM wakeup w WHERE w.id = wakeup_id) END, "
 	 "ucpu(machine_id, cpu), machine_id FROM state "
 	 "WHERE state IN ('preempted', 'runqueue', 'throttled', 'stopped', 'blocked')"},
-	{"slice", "system calls as Perfetto's slices; a track is a thread",
+	{"slice", "system calls as Perfetto's slices; a track is a thread. Not those of which the trace has the return alone (see syscall.known)",
 	 "SELECT id, ts, dur, utid AS track_id, 'syscall' AS category, name, 0 AS depth, NULL AS parent_id, "
-	 "NULL AS arg_set_id, machine_id FROM syscall"},
+	 "NULL AS arg_set_id, machine_id FROM syscall WHERE " BEGUN},
 	{"thread_track", "the track of each thread: its utid",
 	 "SELECT utid AS id, 'thread_track' AS type, name, utid, machine_id FROM thread"},
-	{"thread_slice", "system calls with who made them",
+	{"thread_slice", "the same with who made them",
 	 "SELECT s.id, s.ts, s.dur, 'syscall' AS category, s.name, s.utid AS track_id, t.name AS thread_name, s.utid, t.tid, "
 	 "t.is_main_thread, p.name AS process_name, t.upid, t.pid, 0 AS depth, s.machine_id "
-	 "FROM syscall s JOIN thread t ON t.id = s.utid LEFT JOIN process p ON p.id = t.upid"},
+	 "FROM syscall s JOIN thread t ON t.id = s.utid LEFT JOIN process p ON p.id = t.upid WHERE " BEGUN},
 	{"linux_hard_irqs", "hard interrupts, as Perfetto's linux.irqs",
 	 "SELECT ts, dur, name, id, NULL AS parent_id, cpu FROM interrupt WHERE kind <> 'softirq'"},
 	{"linux_soft_irqs", "softirqs, as Perfetto's linux.irqs",

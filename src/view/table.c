@@ -39,6 +39,8 @@ static const char *cell_text(struct ww_text *t, const struct ww_column *c, const
 			return "?";
 		/* fall through */
 	default:
+		if (v->i == WW_NO_VALUE)
+			return "?";
 		return ww_arena_printf(&t->mem, "%" PRId64, v->i);
 	}
 }

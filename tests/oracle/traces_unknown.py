@@ -33,12 +33,12 @@ def sql(trace, query):
 
 
 def judge(name, got, key, lengths, columns):
-    """got: rows of the figure; lengths: {key: [length or -1]}; columns: sum, mean, longest."""
+    """got: rows of the figure; lengths: {key: [length or None]}; columns: sum, mean, longest."""
     bad, unknown = [], 0
     if not got:
         return
     for r in got:
-        ended = [x for x in lengths[key(r)] if x >= 0]
+        ended = [x for x in lengths[key(r)] if x is not None]
         want = [sum(ended), sum(ended) // len(ended), max(ended)] if ended else [None] * 3
         unknown += not ended
         bad += [(r, want)] if [r[c] for c in columns] != want else []
@@ -52,7 +52,7 @@ def faults(trace):
         lengths[r['file']].append(r['dur_ns'])
     got = answer('faults', '-a', '--by=file', trace)
     judge('faults', got, lambda r: r['file'], lengths, ('total_ns', 'avg_ns', 'max_ns'))
-    known = {r['file']: [x['major'] for x in each if x['file'] == r['file'] and x['major'] >= 0] for r in got}
+    known = {r['file']: [x['major'] for x in each if x['file'] == r['file'] and x['major'] is not None] for r in got}
     bad = [r for r in got if r['major'] != (sum(known[r['file']]) if known[r['file']] else None)]
     tap.ok(not bad, 'faults: major ones are counted where it is known', bad[:2])
 
@@ -63,7 +63,7 @@ def requests(trace):
     for r in sql(trace, 'SELECT dev, "write", queued_ts, issued_ts, completed_ts FROM block_io'):
         begin = r['queued_ts'] if r['queued_ts'] is not None else r['issued_ts']
         lengths[names.get(r['dev'], 'device %d:%d' % (r['dev'] >> 20, r['dev'] & 0xfffff)), OPS[r['write']]].append(
-            -1 if None in (begin, r['completed_ts']) else r['completed_ts'] - begin)
+            None if None in (begin, r['completed_ts']) else r['completed_ts'] - begin)
     for r in answer('io', trace):
         r = dict(r, total=None if r['queue_ns'] is None else r['queue_ns'] + r['device_ns'])
         judge('io: %s of %s' % (r['op'], r['device']), [r], lambda x: (x['device'], x['op']), lengths, ('total', 'avg_ns', 'max_ns'))
@@ -72,7 +72,7 @@ def requests(trace):
 def calls(trace):
     lengths, returned = collections.defaultdict(list), collections.Counter()
     for r in sql(trace, 'SELECT name, dur, known & 8 AS returned FROM syscall WHERE known & 17'):
-        lengths[r['name']].append(-1 if r['dur'] is None else r['dur'])
+        lengths[r['name']].append(r['dur'])
         returned[r['name']] += r['returned'] > 0
     got = answer('syscalls', '-a', trace)
     judge('syscalls', got, lambda r: r['name'], lengths, ('total_ns', 'avg_ns', 'max_ns'))
