@@ -28,7 +28,7 @@ static const struct common {
 	{WW_OG_JSON, "no-color", 0, NULL, "no colour on a terminal either"},
 	{WW_OG_CHAIN, "min-dur", 0, "DUR", "leave out waits shorter than this (2ms, 50us)"},
 	{WW_OG_CHAIN, "depth", 'd', "N", "follow chains this deep"},
-	{WW_OG_TOP, "top", 'n', "N", "only the first N, longest first; 0: all"},
+	{WW_OG_TOP, "top", 'n', "N", "only the first N, in the order that they have (or --sort); 0: all"},
 	{WW_OG_THREADS, "threads", 0, NULL, "each thread and child of the target in full"},
 	{WW_OG_THREADS, "all", 'a', NULL, "the same as --threads"},
 	{WW_OG_FACTS, "no-cache", 0, NULL, "read the trace; neither use nor write its facts file"},

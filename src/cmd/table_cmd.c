@@ -140,8 +140,6 @@ static int make(struct ww_arena *mem, const struct ww_loaded *l, const struct ta
 		rc = to->analysis->run(mem, &l->facts, &q, ret, err);
 	if (!rc && to->sort)
 		rc = sort_rows(mem, ret, to->sort, err);
-	if (!rc && o->top > 0)
-		ret->nrows = WW_MIN(ret->nrows, (uint32_t)o->top);
 	return rc;
 }
 
@@ -164,7 +162,7 @@ static int put_chart(struct ww_arena *mem, const struct ww_loaded *l, const stru
 	rc = a->run(mem, &l->facts, &q, &t, err);
 	if (rc)
 		return rc;
-	ww_table_chart(stdout, &t);
+	ww_table_chart(stdout, &t, width);
 	putchar('\n');
 	return 0;
 }
@@ -198,8 +196,9 @@ static int print(const struct ww_loaded *l, const struct table_opts *to, const s
 	text.table_width = o->verbose > 0 ? 0 : ww_text_columns(stdout, 0);
 	ww_arena_init(&mem);
 	rc = make(&mem, l, to, o, &t, &err);
-	if (!rc && chart && o->top < 0)
-		t.nrows = WW_MIN(t.nrows, CHART_TOP);
+	const uint32_t made = rc ? 0 : t.nrows, top = o->top > 0 ? (uint32_t)o->top : chart && o->top < 0 ? CHART_TOP : made;
+	if (!rc)
+		t.nrows = WW_MIN(made, top);
 	if (rc)
 		rc = ww_opts_fail(&err);
 	else if (o->json)
@@ -208,6 +207,8 @@ static int print(const struct ww_loaded *l, const struct table_opts *to, const s
 		rc = ww_opts_fail(&err);
 	else
 		ww_table_text(stdout, &t, &text);
+	if (!rc && !o->json && !o->quiet && made > top)
+		printf("%u more %s: --top=0 shows all\n", made - top, made - top > 1 ? "rows" : "row");
 	if (!rc && !o->json && !o->quiet && of_command(l, to, o))
 		printf("Of %s (%d) and its children; --all: of everybody, of whom less is recorded\n",
 		       ww_facts_str(&l->facts, l->facts.thread.comm[l->facts.target]), l->facts.thread.tid[l->facts.target]);
@@ -247,7 +248,7 @@ int ww_table_cmd(int argc, char **argv)
 		[OPT_BY] = {"by", 'b', "WHAT", by_doc},
 		[OPT_ALL] = {"all", 'a', NULL, "of everybody, where it is of the recorded command and its children else"},
 		[OPT_EVERY] = {"every", 0, "DUR", "slices of this length (10ms), for --by=time and a chart"},
-		[OPT_WIDTH] = {"width", 'w', "N", "columns of the chart, 30 to 10000; else the terminal's"},
+		[OPT_WIDTH] = {"width", 'w', "N", "columns of the chart, 30 to 10000; else the terminal's. Slices that have no room go on below"},
 	};
 	if (!*by)
 		extra[OPT_BY].name = NULL;

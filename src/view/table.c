@@ -117,30 +117,48 @@ static uint32_t chart_series(const struct ww_table *t)
 	return n;
 }
 
-void ww_table_chart(FILE *out, const struct ww_table *tab)
+/* `n` slices of a series from the first on, and their mean; `nseries`: rows of one slice. */
+static void chart_line(FILE *out, const struct ww_table *tab, uint32_t series, uint32_t nseries, uint32_t first, uint32_t n)
 {
 	static const char *const blocks[] = {" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
 	const struct ww_chart *chart = tab->analysis->chart;
-	const uint32_t width = tab->analysis->ncolumns, n = tab->nrows ? chart_series(tab) : 0;
+	const union ww_cell *row = tab->cells + ((size_t)first * nseries + series) * tab->analysis->ncolumns;
 	char label[32];
+	double sum = 0;
 
-	for (uint32_t s = 0; s < n; s++) {
-		int64_t series = tab->cells[(size_t)s * width + chart->series].i;
-		double sum = 0;
-		if (series < 0)
-			snprintf(label, sizeof(label), "all");
-		else
-			snprintf(label, sizeof(label), chart->label, (int)series);
-		fprintf(out, "%-8s |", label);
-		for (uint32_t r = s; r < tab->nrows; r += n) {
-			double v = tab->cells[(size_t)r * width + chart->value].d;
-			int level = (int)(v * 8 / 100 + 0.5);
-			sum += v;
-			/* What is not nothing is seen. */
-			fputs(blocks[WW_MAX(WW_MIN(level, 8), v > 0)], out);
-		}
-		fprintf(out, "| %5.1f %%\n", sum / ((tab->nrows + n - 1) / n));
+	if (row[chart->series].i < 0)
+		snprintf(label, sizeof(label), "all");
+	else
+		snprintf(label, sizeof(label), chart->label, (int)row[chart->series].i);
+	fprintf(out, "%-8s |", label);
+	for (uint32_t k = 0; k < n; k++, row += (size_t)nseries * tab->analysis->ncolumns) {
+		const double v = row[chart->value].d;
+		const int level = (int)(v * 8 / 100 + 0.5);
+
+		sum += v;
+		/* What is not nothing is seen. */
+		fputs(blocks[WW_MAX(WW_MIN(level, 8), v > 0)], out);
 	}
+	fprintf(out, "| %5.1f %%\n", sum / n);
+}
+
+void ww_table_chart(FILE *out, const struct ww_table *tab, uint32_t columns)
+{
+	const uint32_t nseries = tab->nrows ? chart_series(tab) : 1, nslices = tab->nrows / nseries;
+	struct ww_text t = {.out = out, .f = tab->facts};
+	uint32_t ts = 0;
+
+	while (tab->analysis->columns[ts].type != WW_T_TIME)
+		ts++;
+	ww_arena_init(&t.mem);
+	for (uint32_t first = 0; first < nslices; first += columns) {
+		if (nslices > columns)
+			fprintf(out, "%s%s s\n", first ? "\n" : "",
+				ww_text_at(&t, tab->cells[(size_t)first * nseries * tab->analysis->ncolumns + ts].i));
+		for (uint32_t s = 0; s < nseries; s++)
+			chart_line(out, tab, s, nseries, first, WW_MIN(columns, nslices - first));
+	}
+	ww_arena_release(&t.mem);
 }
 
 static void cell_json(struct ww_json *j, const struct ww_column *c, const union ww_cell *v, int64_t offset_ns)

@@ -30,8 +30,9 @@ int ww_report_json(FILE *out, const struct ww_report *r, bool family);
 int ww_tree_json(FILE *out, const struct ww_report *r, bool family);
 /* Any result of rows, from its columns alone. */
 void ww_table_text(FILE *out, const struct ww_table *t, const struct ww_text_opts *o);
-/* Of an analysis with a chart: a line a series in blocks, a column a row of time, its mean at the end. */
-void ww_table_chart(FILE *out, const struct ww_table *t);
+/* Of an analysis with a chart: a line a series in blocks, a column a slice of time, their mean at the end. More slices than
+ * `columns`: a chart of so many below the other, each with the time at which it begins. */
+void ww_table_chart(FILE *out, const struct ww_table *t, uint32_t columns);
 int ww_table_json(FILE *out, const struct ww_table *t);
 /* The critical path: who it was on over time, step by step, what it was spent on. */
 void ww_path_text(FILE *out, const struct ww_path *p, const struct ww_path_sum *sum, const struct ww_text_opts *o);
