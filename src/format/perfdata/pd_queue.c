@@ -114,8 +114,11 @@ void pd_queue_cut(struct perfdata *t)
 {
 	if (t->open_seg == WW_NONE)
 		return;
+	struct pd_run *r = &t->runs.v[t->open_run];
 	t->segs.v[t->open_seg].end = t->open_end;
-	t->runs.v[t->open_run].tail_ts_ns = t->open_ts_ns;
+	if (r->head == t->open_seg)
+		r->end = t->open_end;
+	r->tail_ts_ns = t->open_ts_ns;
 	t->open_seg = WW_NONE;
 }
 
@@ -133,7 +136,7 @@ void pd_queue_begin(struct perfdata *t, const struct pd_entry *e, uint32_t size)
 	if (r == WW_NONE) {
 		r = run_new(t, e);
 		t->runs.v[r].head = s;
-		t->segs.v[s].p = end;
+		t->runs.v[r].p = t->runs.v[r].end = end;
 	} else {
 		t->segs.v[t->runs.v[r].tail].next = s;
 	}
@@ -144,48 +147,62 @@ void pd_queue_begin(struct perfdata *t, const struct pd_entry *e, uint32_t size)
 	t->open_ts_ns = e->ts_ns;
 }
 
+/* The run's first segment is done with. False: it has no more, and is no more. */
+static bool run_next_seg(struct perfdata *t, struct pd_run *r, struct pd_head *head)
+{
+	const uint32_t done = r->head;
+
+	r->head = t->segs.v[done].next;
+	seg_free(t, done);
+	if (r->head == WW_NONE) {
+		r->head = t->free_run;
+		t->free_run = head->run;
+		return false;
+	}
+	const struct pd_seg *s = &t->segs.v[r->head];
+	r->p = s->p;
+	r->end = s->end;
+	r->first.block = s->block;
+	r->first.source = s->source;
+	head->order = s->order;
+	return true;
+}
+
 /* Moves the run on to its next record; false: it has no more, and is no more. */
-static bool run_advance(struct perfdata *t, struct pd_head *head)
+static inline bool run_advance(struct perfdata *t, struct pd_head *head)
 {
 	struct pd_run *r = &t->runs.v[head->run];
+	const bool swap = t->swap;
 
-	for (;;) {
-		uint32_t i = r->head;
-		struct pd_seg *s = &t->segs.v[i];
+	do {
+		while (WW_LIKELY(r->p < r->end)) {
+			const uint8_t *rec = r->p;
+			const uint32_t size = pd_get_u16(rec + 6, swap);
 
-		while (WW_LIKELY(s->p < s->end)) {
-			const uint8_t *rec = s->p;
-			uint32_t size = PD_SIZE(t, rec);
-
-			s->p += size;
-			__builtin_prefetch(s->p + PREFETCH_BYTES);
-			__builtin_prefetch(s->p + PREFETCH_BYTES + 64);
-			if (WW_LIKELY(pd_look(t, rec, size, &r->first) == PD_TAKE)) {
+			/* It was not so when it was walked over: somebody writes the file. */
+			if (WW_UNLIKELY(size < PD_REC_HEADER_BYTES || size > r->end - rec))
+				break;
+			r->p += size;
+			__builtin_prefetch(rec + PREFETCH_BYTES);
+			__builtin_prefetch(rec + PREFETCH_BYTES + 64);
+			if (WW_LIKELY(pd_look(t, rec, size, &r->first, swap) == PD_TAKE)) {
 				head->ts_ns = r->first.ts_ns;
 				return true;
 			}
 		}
-		r->head = s->next;
-		seg_free(t, i);
-		if (r->head == WW_NONE)
-			break;
-		s = &t->segs.v[r->head];
-		r->first.block = s->block;
-		r->first.source = s->source;
-		head->order = s->order;
-	}
-	r->head = t->free_run;
-	t->free_run = head->run;
+	} while (run_next_seg(t, r, head));
 	return false;
 }
 
 int pd_queue_next(struct perfdata *t, const struct pd_entry **ret, struct ww_err *err)
 {
+	struct pd_head *h = t->heap.v;
+
 	if (WW_LIKELY(t->taken)) {
 		t->taken = false;
-		if (!run_advance(t, &t->heap.v[0]))
-			t->heap.v[0] = t->heap.v[--t->heap.n];
-		if (t->heap.n > 1)
+		if (WW_UNLIKELY(!run_advance(t, h)))
+			*h = h[--t->heap.n];
+		if (t->heap.n > 1 && (before(&h[1], h) || (t->heap.n > 2 && before(&h[2], h))))
 			sift_down(t);
 	}
 	while (WW_UNLIKELY(!t->heap.n || (t->heap.v[0].ts_ns > t->limit_ts_ns && !pd_walk_pressed(t)))) {

@@ -75,7 +75,7 @@ static int bad_record(struct perfdata *t, const uint8_t *rec, uint32_t size, uin
 		return pd_damage(t, WW_ECORRUPT, offset, err, "a record of %u bytes is too short", size);
 	if (!t->attrs.n)
 		return pd_damage(t, WW_ECORRUPT, offset, err, "a sample, but no event was described");
-	if (pd_sample_attr(t, rec, size) == WW_NONE)
+	if (pd_sample_attr(t, rec, size, t->swap) == WW_NONE)
 		return pd_damage(t, WW_ECORRUPT, offset, err, "a sample of an event that was not described");
 	return pd_damage(t, WW_ECORRUPT, offset, err, "a sample of %u bytes is too short", size);
 }
@@ -91,6 +91,34 @@ static void round_ended(struct perfdata *t, struct pd_source *src)
 static bool enough(const struct perfdata *t, size_t walked)
 {
 	return walked >= WALK_BYTES && t->heap.n && t->limit_ts_ns != PD_NO_TIME && t->heap.v[0].ts_ns <= t->limit_ts_ns;
+}
+
+/* Of samples that stand behind the last one taken and are not older, which are nearly all, only the first and the
+ * last have to be looked at closely. Returns where that ends. */
+static const uint8_t *walk_samples(struct perfdata *t, struct pd_source *src, const uint8_t *p, const uint8_t *end)
+{
+	const bool swap = t->swap;
+	int64_t first = PD_NO_TIME, last = t->open_ts_ns;
+	struct pd_entry e;
+
+	while (end - p >= PD_REC_HEADER_BYTES && pd_get_u32(p, swap) == PD_REC_SAMPLE) {
+		const uint32_t size = pd_get_u16(p + 6, swap);
+
+		if (size < PD_REC_HEADER_BYTES || size > end - p || pd_look(t, p, size, &e, swap) != PD_TAKE ||
+		    e.ts_ns == PD_NO_TIME || e.ts_ns < last)
+			break;
+		__builtin_prefetch(p + PREFETCH_BYTES);
+		first = first == PD_NO_TIME ? e.ts_ns : first;
+		last = e.ts_ns;
+		p += size;
+	}
+	if (first != PD_NO_TIME) {
+		t->open_end = p;
+		t->open_ts_ns = last;
+		see_time(t, src, first);
+		see_time(t, src, last);
+	}
+	return p;
 }
 
 /* Walks over the kernel's records from *pos on: to one of perf's own that is more than the end of a round, to a
@@ -118,7 +146,7 @@ static int walk_kernel(struct perfdata *t, struct pd_source *src, uint32_t block
 			continue;
 		}
 		__builtin_prefetch(p + PREFETCH_BYTES);
-		enum pd_look look = pd_look(t, p, size, &e);
+		enum pd_look look = pd_look(t, p, size, &e, t->swap);
 		if (WW_LIKELY(look == PD_TAKE))
 			pd_queue_add(t, &e, size);
 		else if (look == PD_COUNT)
@@ -129,6 +157,8 @@ static int walk_kernel(struct perfdata *t, struct pd_source *src, uint32_t block
 		if (look <= PD_COUNT)
 			see_time(t, src, e.ts_ns);
 		p += size;
+		if (WW_LIKELY(look == PD_TAKE))
+			p = walk_samples(t, src, p, end);
 	}
 	*pos = p;
 	return rc;
@@ -192,6 +222,7 @@ static int block_open(struct perfdata *t, struct pd_source *src, const uint8_t *
 		src->zstd = ZSTD_createDStream();
 	if (src->zstd_broken || !src->zstd)
 		return 0;
+	t->pub.converts = true; /* blocks go when their events were delivered */
 	pd_queue_cut(t);
 	block_leave(t, src, &b, &cap);
 	for (;;) {

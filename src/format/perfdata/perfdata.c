@@ -371,11 +371,16 @@ static int perfdata_want(struct ww_trace *trace, uint32_t cls, const char *const
 	c->steps = WW_ARENA_ARRAY(&t->mem, struct pd_step, n + 1);
 	c->nsteps = n;
 	c->only_tep = true;
+	c->fixed_bytes = 0;
+	bool fixed = c->tep && !t->swap;
 	for (uint32_t i = 0; i < n; i++) {
 		c->steps[i] = step_find(c, fields[i]);
 		if (c->steps[i].kind == PD_STEP_SAMPLE || c->steps[i].kind == PD_STEP_RECORD)
 			c->only_tep = false;
+		fixed = fixed && pd_step_fix(&c->steps[i], &c->fixed_bytes);
 	}
+	if (!fixed)
+		c->fixed_bytes = 0;
 	if (n > t->nvalues) {
 		t->nvalues = n;
 		t->values = ww_xrealloc(t->values, n * sizeof(*t->values));
@@ -393,182 +398,7 @@ static void perfdata_ignore(struct ww_trace *trace, uint32_t cls)
 		t->attrs.v[i].ignored |= t->attrs.v[i].cls == cls;
 }
 
-/* ---- next ---- */
-
-static void fill_values(struct perfdata *t, const struct pd_class *c, const struct pd_attr *a,
-			const uint8_t *rec, struct ww_value *v)
-{
-	struct pd_sample s;
-	const uint8_t *raw = NULL;
-	uint32_t raw_len = 0;
-
-	if (c->rec) {
-		if (!c->only_tep)
-			pd_trailer_parse(t, a, rec, &s);
-	} else if (c->only_tep && a->raw_first) {
-		pd_sample_raw(t, a, rec, &raw, &raw_len);
-	} else {
-		pd_sample_parse(t, a, rec, &s);
-		if (s.have & (1u << PD_S_RAW)) {
-			raw = s.raw;
-			raw_len = s.raw_len;
-		}
-	}
-	for (const struct pd_step *st = c->steps, *end = st + c->nsteps; st < end; st++, v++) {
-		if (WW_LIKELY(st->kind == PD_STEP_TEP && raw))
-			ww_tep_get_wanted(&st->tep, raw, raw_len, t->swap, v);
-		else if (st->kind == PD_STEP_SAMPLE)
-			pd_sample_value(&s, st->index, v);
-		else if (st->kind == PD_STEP_RECORD)
-			pd_record_value(t, c->rec, a, rec, st->index, v);
-		else
-			*v = (struct ww_value){.kind = WW_V_NONE};
-	}
-}
-
-/* The time of the last event on the CPU, replaced by ts. */
-static int64_t cpu_exchange(struct perfdata *t, int32_t cpu, int64_t ts_ns)
-{
-	int64_t begin = t->pub.stats.begin_ts_ns;
-
-	if (cpu < 0)
-		return begin;
-	if (WW_UNLIKELY((size_t)cpu >= t->cpu_last.n)) {
-		while (t->cpu_last.n <= (size_t)cpu)
-			*ww_vec_push(&t->cpu_last) = PD_NO_TIME;
-	}
-	int64_t last = t->cpu_last.v[cpu];
-	t->cpu_last.v[cpu] = ts_ns;
-	return last == PD_NO_TIME ? begin : last;
-}
-
-static void set_gap(struct perfdata *t, struct ww_event *ret, uint64_t lost, int64_t begin_ts_ns)
-{
-	t->gap[0] = (struct ww_value){.u = lost, .kind = WW_V_UINT};
-	t->gap[1] = (struct ww_value){.i = WW_MIN(begin_ts_ns, ret->ts_ns), .kind = WW_V_INT};
-	ret->cls = WW_CLS_GAP;
-	ret->nval = 2;
-	ret->v = t->gap;
-	t->pub.stats.lost_events += lost;
-}
-
-/* A LOST or LOST_SAMPLES record. Returns false when it tells nothing now. */
-static bool gap_of_record(struct perfdata *t, const uint8_t *rec, const struct pd_attr *a,
-			  int64_t last_on_cpu, bool has_time, struct ww_event *ret)
-{
-	uint32_t size = PD_SIZE(t, rec), body = size - WW_MIN(size, a->tr_bytes);
-
-	if (PD_TYPE(t, rec) == PD_REC_LOST) {
-		if (body < 24)
-			return false;
-		uint64_t lost = pd_u64(t, rec + 16);
-		t->lost_by_ring += lost;
-		set_gap(t, ret, lost, last_on_cpu);
-		return true;
-	}
-	if (body < 16 || PD_MISC(t, rec) & PD_MISC_LOST_BPF)
-		return false;
-	uint64_t lost = pd_u64(t, rec + 8);
-	if (!has_time) { /* perf's count of each event at the end: LOST records told most of it */
-		t->lost_by_count += lost;
-		return false;
-	}
-	set_gap(t, ret, lost, last_on_cpu);
-	return true;
-}
-
-/* A ring tells its losses when it has space again; what was lost after its last record only the
- * counters at the end know. */
-static bool gap_at_end(struct perfdata *t, struct ww_event *ret)
-{
-	if (t->end_told || t->lost_by_count <= t->lost_by_ring)
-		return false;
-	t->end_told = true;
-	int64_t begin = t->pub.stats.end_ts_ns;
-	for (size_t i = 0; i < t->cpu_last.n; i++)
-		if (t->cpu_last.v[i] != PD_NO_TIME)
-			begin = WW_MIN(begin, t->cpu_last.v[i]);
-	*ret = (struct ww_event){.ts_ns = t->pub.stats.end_ts_ns, .cpu = -1, .offset = t->data_end};
-	set_gap(t, ret, t->lost_by_count - t->lost_by_ring, begin);
-	return true;
-}
-
-/* perf writes what the CPUs' rings hold in turn, so behind damage there were also events as old as the last ones. */
-static bool gap_of_rest(struct perfdata *t, struct ww_event *ret)
-{
-	const uint32_t n = WW_MAX((uint32_t)t->cpu_last.n, WW_MIN(t->pub.info.ncpus, PD_MAX_CPUS));
-
-	while (t->rest_lost && t->rest_told < n) {
-		int32_t cpu = (int32_t)t->rest_told++;
-		int64_t last = (size_t)cpu < t->cpu_last.n ? t->cpu_last.v[cpu] : PD_NO_TIME;
-		if (last == PD_NO_TIME)
-			last = t->pub.stats.begin_ts_ns;
-		if (last >= t->pub.stats.end_ts_ns)
-			continue;
-		*ret = (struct ww_event){.ts_ns = t->pub.stats.end_ts_ns, .cpu = cpu, .offset = t->data_end};
-		set_gap(t, ret, 0, last);
-		return true;
-	}
-	return false;
-}
-
-/* A record without a stamp tells what was there before: it is stamped like the first event. */
-static int64_t stamp(struct perfdata *t, const struct pd_entry *e)
-{
-	int64_t ts_ns = e->ts_ns;
-
-	if (WW_UNLIKELY(ts_ns == PD_NO_TIME))
-		ts_ns = t->last_ts_ns != PD_NO_TIME ? t->last_ts_ns : t->pub.stats.begin_ts_ns;
-	t->pub.stats.out_of_order += ts_ns < t->last_ts_ns;
-	t->last_ts_ns = ts_ns;
-	return ts_ns;
-}
-
-static int perfdata_next(struct ww_trace *trace, struct ww_event *ret, struct ww_err *err)
-{
-	struct perfdata *t = (struct perfdata *)trace;
-	const struct pd_entry *e;
-
-	for (;;) {
-		int rc = pd_queue_next(t, &e, err);
-		if (rc < 0)
-			return rc;
-		if (rc == 0)
-			return gap_at_end(t, ret) || gap_of_rest(t, ret);
-		const uint8_t *rec = e->rec;
-		const struct pd_attr *a = &t->attrs.v[e->attr];
-		uint32_t type = PD_TYPE(t, rec), cpu = UINT32_MAX;
-
-		if (type == PD_REC_SAMPLE && a->off_cpu)
-			cpu = pd_u32(t, rec + a->off_cpu);
-		else if (type != PD_REC_SAMPLE && a->tr_cpu)
-			cpu = pd_u32(t, rec + PD_SIZE(t, rec) - a->tr_cpu);
-		bool has_time = e->ts_ns != PD_NO_TIME;
-		*ret = (struct ww_event){
-			.ts_ns = stamp(t, e),
-			.cpu = cpu < PD_MAX_CPUS ? (int32_t)cpu : -1,
-			.offset = pd_entry_offset(t, e),
-			.file = t->sources.v[e->source].file,
-			.priv = e,
-		};
-		int64_t last_on_cpu = cpu_exchange(t, has_time ? ret->cpu : -1, ret->ts_ns);
-		if (WW_UNLIKELY(type == PD_REC_LOST || type == PD_REC_LOST_SAMPLES)) {
-			if (!gap_of_record(t, rec, a, last_on_cpu, has_time, ret))
-				continue;
-			return 1;
-		}
-		ret->cls = type == PD_REC_SAMPLE ? a->cls : t->cls_of_rec[type];
-		const struct pd_class *c = &t->classes.v[ret->cls];
-		t->pub.stats.events++;
-		if (c->nsteps) {
-			struct ww_value *v = trace->values_to ? trace->values_to : t->values;
-			fill_values(t, c, a, rec, v);
-			ret->nval = c->nsteps;
-			ret->v = v;
-		}
-		return 1;
-	}
-}
+/* ---- visit ---- */
 
 static int perfdata_visit(struct ww_trace *trace, const struct ww_event *ev, const struct ww_visitor *v,
 			  void *ctx, struct ww_err *err)
@@ -608,6 +438,7 @@ static int perfdata_visit(struct ww_trace *trace, const struct ww_event *ev, con
 const struct ww_format ww_format_perfdata = {
 	.name = "perfdata",
 	.summary = "perf.data of perf record, perf sched record and perf trace record: file, pipe or directory",
+	.stable = true, /* till a compressed record comes */
 	.probe = perfdata_probe,
 	.open = perfdata_open,
 	.close = perfdata_close,
@@ -615,6 +446,6 @@ const struct ww_format ww_format_perfdata = {
 	.damage = perfdata_damage,
 	.want = perfdata_want,
 	.ignore = perfdata_ignore,
-	.next = perfdata_next,
+	.next = pd_next,
 	.visit = perfdata_visit,
 };

@@ -1,6 +1,7 @@
 /* perfdata_private.h - what the files of this folder share.
  *
- * perfdata.c   the ww_format functions: open, want, next, visit
+ * perfdata.c   the ww_format functions: open, want, visit
+ * pd_event.c   the next event, gaps too
  * pd_header.c  file header, attributes, feature sections, event formats, pipe-mode records
  * pd_walk.c    the data sections: finds records, decompresses, says what is complete
  * pd_queue.c   orders the records by time
@@ -51,9 +52,16 @@ struct pd_attr { /* one event that was opened: perf's evsel */
 
 struct pd_record_type; /* a kernel record that is not a sample (pd_fields.c) */
 
+/* How a value at a fixed place of the raw data is read. */
+enum pd_load {
+	PD_LOAD_NONE, PD_LOAD_U8, PD_LOAD_I8, PD_LOAD_U16, PD_LOAD_I16, PD_LOAD_U32, PD_LOAD_I32, PD_LOAD_64, PD_LOAD_STR,
+	PD_LOAD_BYTES,
+};
+
 struct pd_step { /* one wanted value */
 	enum { PD_STEP_NONE, PD_STEP_TEP, PD_STEP_SAMPLE, PD_STEP_RECORD } kind;
 	uint32_t index; /* enum pd_sample_field, or of the record type's field */
+	uint8_t load, value_kind; /* enum pd_load, ww_value_kind; good where the class's fixed_bytes is not 0 */
 	struct ww_tep_field tep;
 };
 
@@ -64,6 +72,7 @@ struct pd_class {
 	struct pd_step *steps;
 	uint32_t nsteps;
 	bool ignored, only_tep; /* only_tep: the wanted values need nothing but the raw data */
+	uint32_t fixed_bytes; /* of raw data that have all of them at fixed places, in the host's order; 0: they are not */
 };
 
 /* One of the kernel's records, that is or will be delivered. */
@@ -97,9 +106,9 @@ struct pd_source { /* a file's data section */
 	size_t block_pos;
 };
 
-/* Records that ascend and stand one behind the other; [p, end) are still to be looked at. */
+/* Records that ascend and stand one behind the other. */
 struct pd_seg {
-	const uint8_t *p, *end;
+	const uint8_t *p, *end; /* of the first of a run: see there */
 	uint64_t order; /* of all segments, in the files' order */
 	uint32_t block, source;
 	uint32_t next; /* of the same run, WW_NONE: the last; of the free ones */
@@ -107,6 +116,7 @@ struct pd_seg {
 
 struct pd_run { /* segments that ascend */
 	struct pd_entry first; /* the next to be delivered */
+	const uint8_t *p, *end; /* of the first segment, what is still to be looked at */
 	uint32_t head, tail;   /* segments; head links the free ones */
 	int64_t tail_ts_ns;    /* the last record's */
 };
@@ -183,27 +193,31 @@ struct perfdata {
 	uint32_t nvalues;
 };
 
-static inline uint16_t pd_u16(const struct perfdata *t, const uint8_t *p)
+/* `swap` is t->swap; where it is known to be false once, the others are not asked. */
+static inline uint16_t pd_get_u16(const uint8_t *p, bool swap)
 {
 	uint16_t v;
 	memcpy(&v, p, 2);
-	return t->swap ? __builtin_bswap16(v) : v;
+	return swap ? __builtin_bswap16(v) : v;
 }
 
-static inline uint32_t pd_u32(const struct perfdata *t, const uint8_t *p)
+static inline uint32_t pd_get_u32(const uint8_t *p, bool swap)
 {
 	uint32_t v;
 	memcpy(&v, p, 4);
-	return t->swap ? __builtin_bswap32(v) : v;
+	return swap ? __builtin_bswap32(v) : v;
 }
 
-static inline uint64_t pd_u64(const struct perfdata *t, const uint8_t *p)
+static inline uint64_t pd_get_u64(const uint8_t *p, bool swap)
 {
 	uint64_t v;
 	memcpy(&v, p, 8);
-	return t->swap ? __builtin_bswap64(v) : v;
+	return swap ? __builtin_bswap64(v) : v;
 }
 
+#define pd_u16(t, p) pd_get_u16((p), (t)->swap)
+#define pd_u32(t, p) pd_get_u32((p), (t)->swap)
+#define pd_u64(t, p) pd_get_u64((p), (t)->swap)
 #define PD_TYPE(t, rec) pd_u32((t), (rec))
 #define PD_MISC(t, rec) pd_u16((t), (rec) + 4)
 #define PD_SIZE(t, rec) pd_u16((t), (rec) + 6)
@@ -230,30 +244,31 @@ static inline uint32_t pd_attr_of_id(const struct perfdata *t, uint64_t id)
 	return v ? (uint32_t)*v : WW_NONE;
 }
 
-static inline uint32_t pd_sample_attr(const struct perfdata *t, const uint8_t *rec, uint32_t size)
+static inline uint32_t pd_sample_attr(const struct perfdata *t, const uint8_t *rec, uint32_t size, bool swap)
 {
 	if (t->id_off == PD_ABSENT)
 		return t->attrs.n ? 0 : WW_NONE;
 	if (WW_UNLIKELY(t->id_off + 8u > size))
 		return WW_NONE;
-	uint64_t id = pd_u64(t, rec + t->id_off);
+	uint64_t id = pd_get_u64(rec + t->id_off, swap);
 	uint32_t attr = pd_attr_of_id(t, id);
 	return WW_UNLIKELY(attr == WW_NONE && !id) ? 0 : attr;
 }
 
 /* pd_walk.c: what to do with a record of the kernel of `size` bytes: sets time, place and attribute in *ret. */
 enum pd_look pd_look_other(const struct perfdata *t, const uint8_t *rec, uint32_t size, struct pd_entry *ret);
-static inline enum pd_look pd_look(const struct perfdata *t, const uint8_t *rec, uint32_t size, struct pd_entry *ret)
+static inline enum pd_look pd_look(const struct perfdata *t, const uint8_t *rec, uint32_t size, struct pd_entry *ret,
+				   bool swap)
 {
-	if (WW_UNLIKELY(PD_TYPE(t, rec) != PD_REC_SAMPLE))
+	if (WW_UNLIKELY(pd_get_u32(rec, swap) != PD_REC_SAMPLE))
 		return pd_look_other(t, rec, size, ret);
-	uint32_t attr = pd_sample_attr(t, rec, size);
+	uint32_t attr = pd_sample_attr(t, rec, size, swap);
 	if (WW_UNLIKELY(attr == WW_NONE))
 		return PD_BAD;
 	const struct pd_attr *a = &t->attrs.v[attr];
 	if (WW_UNLIKELY(size < a->off_rest))
 		return PD_BAD;
-	uint64_t ts = a->off_time ? pd_u64(t, rec + a->off_time) : UINT64_MAX;
+	uint64_t ts = a->off_time ? pd_get_u64(rec + a->off_time, swap) : UINT64_MAX;
 	ret->ts_ns = ts > INT64_MAX ? PD_NO_TIME : (int64_t)ts;
 	ret->rec = rec;
 	ret->attr = attr;
@@ -291,6 +306,11 @@ static inline uint64_t pd_entry_offset(const struct perfdata *t, const struct pd
 		return t->blocks.v[e->block].file_offset;
 	return (uint64_t)(e->rec - t->sources.v[e->source].map);
 }
+
+/* pd_event.c */
+int pd_next(struct ww_trace *trace, struct ww_event *ret, struct ww_err *err);
+/* How the step's value is read where it stands at a fixed place of the raw data, and to where these have to reach. */
+bool pd_step_fix(struct pd_step *st, uint32_t *ret_bytes);
 
 /* pd_fields.c */
 extern const char *const pd_sample_field_names[PD_S_N];
