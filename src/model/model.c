@@ -235,12 +235,15 @@ static void describe_host(struct ww_model *m)
 
 static void begin(struct ww_model *m, const struct ww_event *ev)
 {
+	/* Events that the model ignores may stand before the first one that it is told of; and perf's records of what
+	 * was there already before the trace begins. */
+	const int64_t first_ts_ns = ww_trace_begin(m->trace);
+
 	m->begun = true;
-	m->begin = ev->ts_ns;
+	m->begin = first_ts_ns == INT64_MAX ? ev->ts_ns : first_ts_ns;
 	if (ev->cls == WW_CLS_GAP && ww_v_int(ev, 1, ev->ts_ns) < m->begin)
 		m->begin = ww_v_int(ev, 1, ev->ts_ns);
-	/* Events that the model ignores may stand before the first one that it is told of. */
-	m->begin = WW_MIN(m->begin, ww_trace_begin(m->trace));
+	m->now = m->begin;
 	m->f->begin_ts_ns = m->begin;
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""perf's records of tasks: each thread is of the process, has the parent and begins when perf script says.
+"""perf's records of tasks: each thread is of the process, has the parent and begins when perf script says; one that
+was born before the first sample has been there since the trace's begin, which that is.
 
 Judge: `perf script --show-task-events`. Of the shared perf.data files, and where perf may record here of a program
 with threads in two processes, with and without the event sched_process_fork beside perf's own records. TAP."""
@@ -27,6 +28,7 @@ if child:
     print(os.getpid(), child)
 '''
 RECORD = re.compile(r'\[\d+\] +(\d+)\.(\d{9}): PERF_RECORD_(FORK|COMM)(?:\((\d+):(\d+)\):\((\d+):(\d+)\)| ?(?:exec)?: .*:(\d+)/(\d+))')
+SAMPLE = re.compile(r'\[\d+\] +(\d+)\.(\d{9}):(?! *PERF_RECORD)')
 tap = Tap()
 
 
@@ -36,10 +38,13 @@ def out(*cmd):
 
 
 def told(path):
-    """tid: its process; tid: when and by whom it was forked, each time."""
-    process, forks = {}, collections.defaultdict(list)
+    """tid: its process; tid: when and by whom it was forked, each time; the time of the first sample."""
+    process, forks, first = {}, collections.defaultdict(list), None
     for line in out('perf', 'script', '-i', path, '--ns', '--show-task-events').splitlines():
         m = RECORD.search(line)
+        s = SAMPLE.search(line) if not m else None
+        if s and (first is None or int(s.group(1) + s.group(2)) < first):
+            first = int(s.group(1) + s.group(2))
         if not m:
             continue
         ts = int(m.group(1)) * 10**9 + int(m.group(2))
@@ -47,17 +52,18 @@ def told(path):
         process[tid] = pid
         if m.group(3) == 'FORK' and ts:
             forks[tid].append((ts, int(m.group(7))))
-    return process, forks
+    return process, forks, first
 
 
 def judge(name, path):
-    process, forks = told(path)
+    process, forks, first = told(path)
     rows = json.loads(out(W, 'sql', '--json', '-q', path, 'SELECT c.tid, c.pid, c.start_ts, p.tid AS parent, c.flags FROM thread c '
                           'LEFT JOIN thread p ON p.utid = c.parent_utid WHERE c.tid > 0 ORDER BY c.start_ts'))['rows']
     bad = [r for r in rows if r['tid'] in process and r['pid'] != process[r['tid']]]
     tap.ok(len(rows) >= len(process) > 20 and not bad, '%s: of %d threads the process' % (name, len(process)), bad)
     bad, offset = [], json.loads(out(W, 'info', '--json', '-q', path))['clock']['offset_ns']    # of SQL's times
     for tid, want in forks.items():
+        want = [(max(ts, first), parent) for ts, parent in want]
         got = [(r['start_ts'] - offset, r['parent']) for r in rows if r['tid'] == tid and r['parent']]
         if got != want:
             bad.append('%d: perf %s, ours %s' % (tid, want, got))

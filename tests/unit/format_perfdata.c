@@ -15,7 +15,7 @@
 
 struct file {
 	WW_VEC(uint8_t) b;
-	bool big, pipe;
+	bool big, pipe, dir;
 	size_t data_at, data_len;  /* the data section */
 	size_t rec[32], nrec;      /* where its records begin */
 	char path[64];
@@ -133,6 +133,11 @@ static void put_trailer(struct file *f, uint64_t ts, uint32_t cpu)
 	put(f, 7, 8);
 }
 
+static void put_round(struct file *f)
+{
+	rec_end(f, rec_begin(f, PD_REC_FINISHED_ROUND, 0));
+}
+
 static void put_data(struct file *f)
 {
 	size_t at = rec_begin(f, PD_REC_COMM, PD_MISC_COMM_EXEC); /* 0: made up, no stamp */
@@ -144,7 +149,7 @@ static void put_data(struct file *f)
 	put_sample(f, 100, 0, 1);  /* 1 */
 	put_sample(f, 300, 0, -3); /* 2 */
 	put_sample(f, 200, 1, 2);  /* 3 */
-	rec_end(f, rec_begin(f, PD_REC_FINISHED_ROUND, 0));
+	put_round(f);
 	put_sample(f, 400, 0, 5);  /* 5 */
 	put_sample(f, 250, 1, 4);  /* 6: was recorded while perf went round */
 	at = rec_begin(f, PD_REC_LOST, 0); /* 7 */
@@ -152,11 +157,11 @@ static void put_data(struct file *f)
 	put(f, 9, 8);
 	put_trailer(f, 350, 1);
 	rec_end(f, at);
-	rec_end(f, rec_begin(f, PD_REC_FINISHED_ROUND, 0));
+	put_round(f);
 	put_sample(f, 400, 1, 6);  /* 9: of equal stamps the file's order */
 }
 
-static void build(struct file *f, bool big, bool pipe)
+static void build(struct file *f, bool big, bool pipe, void (*records)(struct file *))
 {
 	f->big = big;
 	f->pipe = pipe;
@@ -178,7 +183,7 @@ static void build(struct file *f, bool big, bool pipe)
 		patch(f, at + 8, f->b.n - begin, 4);
 		f->nrec = 0;
 		f->data_at = f->b.n;
-		put_data(f);
+		records(f);
 		f->data_len = f->b.n - f->data_at;
 		return;
 	}
@@ -193,13 +198,13 @@ static void build(struct file *f, bool big, bool pipe)
 	put(f, ids, 8);
 	put(f, 8, 8);
 	f->data_at = f->b.n;
-	put_data(f);
+	records(f);
 	f->data_len = f->b.n - f->data_at;
 	patch(f, 40, f->data_at, 8);
 	patch(f, 48, f->data_len, 8);
-	patch(f, 72, 1u << PD_FEAT_TRACING_DATA | 1u << PD_FEAT_HOSTNAME, 8);
+	patch(f, 72, 1u << PD_FEAT_TRACING_DATA | 1u << PD_FEAT_HOSTNAME | (uint64_t)f->dir << PD_FEAT_DIR_FORMAT, 8);
 	size_t table = f->b.n;
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < (f->dir ? 6 : 4); i++)
 		put(f, 0, 8);
 	patch(f, table, f->b.n, 8);
 	size_t begin = f->b.n;
@@ -311,6 +316,134 @@ static void test_values(struct file *f, const char *what)
 	t->fmt->close(t);
 }
 
+/* What the next event is: its time, CPU and first value; a gap's CPU and begin. */
+static void is_next(struct ww_trace *t, const char *what, int64_t ts, int32_t cpu, int64_t value)
+{
+	struct ww_event ev;
+	struct ww_err err = {0};
+
+	if (!ok(t->fmt->next(t, &ev, &err) == 1 && ev.nval, "%s: one more event", what))
+		return;
+	int64_t got = ev.cls == WW_CLS_GAP ? ev.v[1].i : ev.v[0].i;
+	ok(ev.ts_ns == ts && ev.cpu == cpu && got == value, "%s: at %d of CPU %d: %d, want %d of %d: %d", what,
+	   (int)ev.ts_ns, (int)ev.cpu, (int)got, (int)ts, (int)cpu, (int)value);
+}
+
+static struct ww_trace *open_values(const char *path)
+{
+	static const char *const fields[] = {"value"}, *const comm_fields[] = {"tid"};
+	struct ww_trace *t;
+	struct ww_err err = {0};
+
+	if (!ok(ww_format_perfdata.open(path, NULL, &t, &err) == 0, "opens %s", err.message))
+		exit(done_testing());
+	for (uint32_t c = 0; c < t->info.nclasses; c++) {
+		const char *name = t->fmt->get_class(t, c)->name;
+		if (!strcmp(name, "tick") || !strcmp(name, "perf_comm"))
+			t->fmt->want(t, c, name[0] == 't' ? fields : comm_fields, 1, NULL);
+	}
+	return t;
+}
+
+static void put_comm(struct file *f, uint64_t ts)
+{
+	size_t at = rec_begin(f, PD_REC_COMM, 0);
+
+	put(f, 10, 4);
+	put(f, 12, 4);
+	put_bytes(f, "wl\0\0\0\0\0\0", 8);
+	put_trailer(f, ts, 0);
+	rec_end(f, at);
+}
+
+/* A record that is no sample is older than all samples; one event of three that were lost is told by a LOST record. */
+static void put_lossy(struct file *f)
+{
+	put_comm(f, 0);
+	put_comm(f, 50);
+	put_sample(f, 100, 0, 1);
+	put_sample(f, 150, 1, 2);
+	size_t at = rec_begin(f, PD_REC_LOST, 0);
+	put(f, 7, 8);
+	put(f, 1, 8);
+	put_trailer(f, 200, 1);
+	rec_end(f, at);
+	put_sample(f, 210, 1, 3);
+	at = rec_begin(f, PD_REC_LOST_SAMPLES, 0);
+	put(f, 3, 8);
+	put_trailer(f, 0, 0);
+	rec_end(f, at);
+}
+
+static void test_begin_and_end(struct file *f)
+{
+	build(f, false, false, put_lossy);
+	save(f, f->b.n);
+	struct ww_trace *t = open_values(f->path);
+	is_next(t, "made up, without a stamp", 50, 0, 12);
+	is_next(t, "older than the samples", 50, 0, 12);
+	is_i64(t->stats.begin_ts_ns, 100, "the trace begins with its first sample");
+	is_next(t, "the first sample", 100, 0, 1);
+	is_next(t, "the second", 150, 1, 2);
+	is_next(t, "a gap since its CPU's last event", 200, 1, 150);
+	is_next(t, "the last sample", 210, 1, 3);
+	is_next(t, "CPU 0 since its last event", 210, 0, 100);
+	is_next(t, "what the counters know more than the ring told", 210, -1, 210);
+	struct ww_event ev;
+	ok(t->fmt->next(t, &ev, NULL) == 0, "the end");
+	is_i64((int64_t)t->stats.lost_events, 3, "lost in all");
+	is_i64((int64_t)t->stats.out_of_order, 0, "none out of order");
+	t->fmt->close(t);
+}
+
+/* ---- a directory of perf record --threads ---- */
+
+static void save_as(struct file *f, const char *dir, const char *name)
+{
+	char was[sizeof(f->path)];
+
+	memcpy(was, f->path, sizeof(was));
+	snprintf(f->path, sizeof(f->path), "%.40s/%s", dir, name);
+	save(f, f->b.n);
+	memcpy(f->path, was, sizeof(was));
+}
+
+/* Files 2 and 10, of which the later is of the lower CPU; they have two stamps in common. */
+static void test_directory(struct file *f)
+{
+	char dir[] = "/tmp/ww-perfdir-XXXXXX", path[64];
+
+	if (!ok(mkdtemp(dir) != NULL, "a directory"))
+		return;
+	f->dir = true;
+	build(f, false, false, put_round);
+	save_as(f, dir, "data");
+	f->b.n = f->nrec = 0;
+	put_sample(f, 100, 1, 1);
+	put_sample(f, 200, 1, 2);
+	put_sample(f, 200, 1, 3);
+	save_as(f, dir, "data.2");
+	f->b.n = f->nrec = 0;
+	put_sample(f, 100, 0, 4);
+	put_sample(f, 150, 0, 5);
+	put_sample(f, 200, 0, 6);
+	save_as(f, dir, "data.10");
+	snprintf(path, sizeof(path), "%s/data", dir);
+	struct ww_trace *t = open_values(path);
+	static const int64_t want[][3] = {{100, 1, 1}, {100, 0, 4}, {150, 0, 5}, {200, 1, 2}, {200, 1, 3}, {200, 0, 6}};
+	for (size_t i = 0; i < WW_ARRAY_SIZE(want); i++)
+		is_next(t, "of equal stamps the file of the lower number first", want[i][0], (int32_t)want[i][1], want[i][2]);
+	struct ww_event ev;
+	ok(t->fmt->next(t, &ev, NULL) == 0, "the end");
+	t->fmt->close(t);
+	static const char *const names[] = {"data", "data.2", "data.10"};
+	for (size_t i = 0; i < WW_ARRAY_SIZE(names); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		unlink(path);
+	}
+	rmdir(dir);
+}
+
 static void test_truncated(struct file *f, const char *what)
 {
 	struct result whole = read_all(f, f->b.n, false);
@@ -415,13 +548,15 @@ int main(void)
 		static const char *const names[] = {"file", "file of the other byte order", "pipe",
 						    "pipe of the other byte order"};
 		bool host_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-		build(&f, (i & 1) != host_big, i & 2);
+		build(&f, (i & 1) != host_big, i & 2, put_data);
 		test_values(&f, names[i]);
 		test_truncated(&f, names[i]);
 		test_extremes(&f, names[i]);
 	}
-	build(&f, false, false);
+	build(&f, false, false, put_data);
 	test_known_bad(&f);
+	test_begin_and_end(&f);
+	test_directory(&f);
 	unlink(f.path);
 	ww_vec_free(&f.b);
 	return done_testing();

@@ -160,50 +160,44 @@ static bool gap_of_record(struct perfdata *t, const uint8_t *rec, const struct p
 	return true;
 }
 
-/* A ring tells its losses when it has space again; what was lost after its last record only the
- * counters at the end know. */
+/* What is missing when all was read: what stood behind damage, for perf writes what the CPUs' rings hold in turn, so
+ * that there were also events as old as the last ones; and what was lost after a ring's last record, of which only the
+ * counters at the end know. Of each CPU it came after its last event; how many were lost is told last, of no CPU. */
 static bool gap_at_end(struct perfdata *t, struct ww_event *ret)
 {
-	if (t->end_told || t->lost_by_count <= t->lost_by_ring)
-		return false;
-	t->end_told = true;
-	int64_t begin = t->pub.stats.end_ts_ns;
-	for (size_t i = 0; i < t->cpu_last.n; i++)
-		if (t->cpu_last.v[i] != PD_NO_TIME)
-			begin = WW_MIN(begin, t->cpu_last.v[i]);
-	*ret = (struct ww_event){.ts_ns = t->pub.stats.end_ts_ns, .cpu = -1, .offset = t->data_end};
-	set_gap(t, ret, t->lost_by_count - t->lost_by_ring, begin);
-	return true;
-}
-
-/* perf writes what the CPUs' rings hold in turn, so behind damage there were also events as old as the last ones. */
-static bool gap_of_rest(struct perfdata *t, struct ww_event *ret)
-{
+	const uint64_t lost = t->lost_by_count - WW_MIN(t->lost_by_count, t->lost_by_ring);
 	const uint32_t n = WW_MAX((uint32_t)t->cpu_last.n, WW_MIN(t->pub.info.ncpus, PD_MAX_CPUS));
 
-	while (t->rest_lost && t->rest_told < n) {
-		int32_t cpu = (int32_t)t->rest_told++;
-		int64_t last = (size_t)cpu < t->cpu_last.n ? t->cpu_last.v[cpu] : PD_NO_TIME;
+	if (!lost && !t->rest_lost)
+		return false;
+	*ret = (struct ww_event){.ts_ns = t->pub.stats.end_ts_ns, .cpu = -1, .offset = t->data_end};
+	while (t->end_told < n) {
+		uint32_t cpu = t->end_told++;
+		int64_t last = cpu < t->cpu_last.n ? t->cpu_last.v[cpu] : PD_NO_TIME;
 		if (last == PD_NO_TIME)
 			last = t->pub.stats.begin_ts_ns;
-		if (last >= t->pub.stats.end_ts_ns)
+		if (last >= ret->ts_ns)
 			continue;
-		*ret = (struct ww_event){.ts_ns = t->pub.stats.end_ts_ns, .cpu = cpu, .offset = t->data_end};
+		ret->cpu = (int32_t)cpu;
 		set_gap(t, ret, 0, last);
 		return true;
 	}
-	return false;
+	if (t->end_told > n || !lost)
+		return false;
+	t->end_told++;
+	set_gap(t, ret, lost, ret->ts_ns);
+	return true;
 }
 
 /* ---- events ---- */
 
-/* A record without a stamp tells what was there before: it is stamped like the first event. */
+/* A record without a stamp tells what was there before: it is stamped like the first record. */
 static inline int64_t stamp(struct perfdata *t, const struct pd_entry *e)
 {
 	int64_t ts_ns = e->ts_ns;
 
 	if (WW_UNLIKELY(ts_ns == PD_NO_TIME))
-		ts_ns = t->last_ts_ns != PD_NO_TIME ? t->last_ts_ns : t->pub.stats.begin_ts_ns;
+		ts_ns = t->last_ts_ns != PD_NO_TIME ? t->last_ts_ns : t->oldest_ts_ns != PD_NO_TIME ? t->oldest_ts_ns : 0;
 	t->pub.stats.out_of_order += ts_ns < t->last_ts_ns;
 	t->last_ts_ns = ts_ns;
 	return ts_ns;
@@ -220,7 +214,7 @@ int pd_next(struct ww_trace *trace, struct ww_event *ret, struct ww_err *err)
 		if (rc < 0)
 			return rc;
 		if (rc == 0)
-			return gap_at_end(t, ret) || gap_of_rest(t, ret);
+			return gap_at_end(t, ret);
 		const uint8_t *rec = e->rec;
 		const struct pd_attr *a = &t->attrs.v[e->attr];
 		const uint32_t type = pd_get_u32(rec, swap);

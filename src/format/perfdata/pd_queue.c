@@ -1,4 +1,5 @@
-/* pd_queue.c - orders the records that pd_walk.c finds: by time, of equal stamps as they stand in the file.
+/* pd_queue.c - orders the records that pd_walk.c finds: by time, of equal stamps as they stand in the file,
+ * of several files by their numbers.
  *
  * perf copies one CPU's ring after the other, and writes FINISHED_ROUND when it has been at all of them. The
  * records of one CPU ascend, so nothing has to be sorted, only merged, and not even copied: a segment is a row of
@@ -82,20 +83,22 @@ static void heap_push(struct perfdata *t, struct pd_head head)
 /* ---- runs ---- */
 
 /* The run that such a record may follow: the one that ends last before it. WW_NONE: none. */
-static uint32_t run_find(const struct perfdata *t, int64_t ts_ns)
+static uint32_t run_find(const struct perfdata *t, int64_t ts_ns, uint32_t source)
 {
 	uint32_t best = WW_NONE;
 
 	for (size_t i = 0; i < t->heap.n && i < MAX_LOOKED_AT; i++) {
 		uint32_t r = t->heap.v[i].run;
 		int64_t tail = t->runs.v[r].tail_ts_ns;
+		if (tail == ts_ns && t->segs.v[t->runs.v[r].tail].source > source)
+			continue; /* a tie that the other file would win */
 		if (tail <= ts_ns && (best == WW_NONE || tail > t->runs.v[best].tail_ts_ns))
 			best = r;
 	}
 	return best;
 }
 
-static uint32_t run_new(struct perfdata *t, const struct pd_entry *first)
+static uint32_t run_new(struct perfdata *t, const struct pd_entry *first, uint64_t order)
 {
 	uint32_t i = t->free_run;
 
@@ -106,7 +109,7 @@ static uint32_t run_new(struct perfdata *t, const struct pd_entry *first)
 		t->free_run = t->runs.v[i].head;
 	}
 	t->runs.v[i] = (struct pd_run){.first = *first, .head = WW_NONE, .tail = WW_NONE};
-	heap_push(t, (struct pd_head){first->ts_ns, t->order, i});
+	heap_push(t, (struct pd_head){first->ts_ns, order, i});
 	return i;
 }
 
@@ -125,16 +128,16 @@ void pd_queue_cut(struct perfdata *t)
 void pd_queue_begin(struct perfdata *t, const struct pd_entry *e, uint32_t size)
 {
 	pd_queue_cut(t);
-	uint32_t s = seg_new(t), r = run_find(t, e->ts_ns);
+	uint32_t s = seg_new(t), r = run_find(t, e->ts_ns, e->source);
 	const uint8_t *end = e->rec + size;
+	const uint64_t order = (uint64_t)e->source << 48 | ++t->order;
 
 	if (e->block != WW_NONE)
 		t->blocks.v[e->block].pending++;
-	t->order++;
 	t->segs.v[s] = (struct pd_seg){
-		.p = e->rec, .end = end, .order = t->order, .block = e->block, .source = e->source, .next = WW_NONE};
+		.p = e->rec, .end = end, .order = order, .block = e->block, .source = e->source, .next = WW_NONE};
 	if (r == WW_NONE) {
-		r = run_new(t, e);
+		r = run_new(t, e, order);
 		t->runs.v[r].head = s;
 		t->runs.v[r].p = t->runs.v[r].end = end;
 	} else {

@@ -27,18 +27,31 @@
 
 /* ---- records ---- */
 
-static inline void see_time(struct perfdata *t, struct pd_source *src, int64_t ts_ns)
+/* The trace begins with its first sample: what others tell may be older, perf itself made it up or had it recorded
+ * while it got ready. Without a sample it begins with them. */
+static void see_begin(struct perfdata *t, int64_t ts_ns, bool sample)
+{
+	struct ww_trace_stats *st = &t->pub.stats;
+
+	if (t->oldest_ts_ns == PD_NO_TIME)
+		t->oldest_ts_ns = st->begin_ts_ns = st->end_ts_ns = ts_ns;
+	t->oldest_ts_ns = WW_MIN(t->oldest_ts_ns, ts_ns);
+	if (sample && !t->sampled)
+		st->begin_ts_ns = ts_ns;
+	if (sample || !t->sampled)
+		st->begin_ts_ns = WW_MIN(st->begin_ts_ns, ts_ns);
+	t->sampled |= sample;
+}
+
+static inline void see_time(struct perfdata *t, struct pd_source *src, int64_t ts_ns, bool sample)
 {
 	struct ww_trace_stats *st = &t->pub.stats;
 
 	if (WW_UNLIKELY(ts_ns == PD_NO_TIME))
 		return;
 	src->max_ts_ns = WW_MAX(src->max_ts_ns, ts_ns);
-	if (WW_UNLIKELY(!t->any)) {
-		t->any = true;
-		st->begin_ts_ns = st->end_ts_ns = ts_ns;
-	}
-	st->begin_ts_ns = WW_MIN(st->begin_ts_ns, ts_ns);
+	if (WW_UNLIKELY(!t->sampled || ts_ns < st->begin_ts_ns))
+		see_begin(t, ts_ns, sample);
 	st->end_ts_ns = WW_MAX(st->end_ts_ns, ts_ns);
 }
 
@@ -87,10 +100,11 @@ static void round_ended(struct perfdata *t, struct pd_source *src)
 	src->flush_ts_ns = src->max_ts_ns;
 }
 
-/* What waits is worth a turn of delivering: not every round of a few records. */
+/* What waits is worth a turn of delivering: not every round of a few records, and not before it is known where the
+ * trace begins. */
 static bool enough(const struct perfdata *t, size_t walked)
 {
-	return walked >= WALK_BYTES && t->heap.n && t->limit_ts_ns != PD_NO_TIME && t->heap.v[0].ts_ns <= t->limit_ts_ns;
+	return walked >= WALK_BYTES && t->heap.n && t->sampled && t->limit_ts_ns != PD_NO_TIME && t->heap.v[0].ts_ns <= t->limit_ts_ns;
 }
 
 /* Of samples that stand behind the last one taken and are not older, which are nearly all, only the first and the
@@ -115,8 +129,8 @@ static const uint8_t *walk_samples(struct perfdata *t, struct pd_source *src, co
 	if (first != PD_NO_TIME) {
 		t->open_end = p;
 		t->open_ts_ns = last;
-		see_time(t, src, first);
-		see_time(t, src, last);
+		see_time(t, src, first, true);
+		see_time(t, src, last, true);
 	}
 	return p;
 }
@@ -155,7 +169,7 @@ static int walk_kernel(struct perfdata *t, struct pd_source *src, uint32_t block
 			rc = bad_record(t, p, size, pd_entry_offset(t, &(struct pd_entry){
 				.rec = p, .block = block, .source = e.source}), err);
 		if (look <= PD_COUNT)
-			see_time(t, src, e.ts_ns);
+			see_time(t, src, e.ts_ns, PD_TYPE(t, p) == PD_REC_SAMPLE);
 		p += size;
 		if (WW_LIKELY(look == PD_TAKE))
 			p = walk_samples(t, src, p, end);

@@ -299,7 +299,7 @@ static int perfdata_open(const char *path, const struct ww_open_opts *opts, stru
 	ww_arena_init(&t->mem);
 	t->pub.fmt = &ww_format_perfdata;
 	t->strict = opts && opts->strict;
-	t->last_ts_ns = t->limit_ts_ns = PD_NO_TIME;
+	t->last_ts_ns = t->limit_ts_ns = t->oldest_ts_ns = PD_NO_TIME;
 	t->free_seg = t->free_run = t->open_seg = WW_NONE;
 	t->long_size = 8;
 	t->dense = ww_xmalloc(PD_DENSE_IDS * sizeof(*t->dense));

@@ -109,7 +109,7 @@ struct pd_source { /* a file's data section */
 /* Records that ascend and stand one behind the other. */
 struct pd_seg {
 	const uint8_t *p, *end; /* of the first of a run: see there */
-	uint64_t order; /* of all segments, in the files' order */
+	uint64_t order; /* of all segments: by file, and as they stand in it */
 	uint32_t block, source;
 	uint32_t next; /* of the same run, WW_NONE: the last; of the free ones */
 };
@@ -179,14 +179,14 @@ struct perfdata {
 	bool ended, pressed;
 	uint32_t walked_file; /* index in files; where damage is */
 	uint16_t id_off;      /* of the id in every sample; PD_ABSENT: all are of the first attribute */
-	bool any;             /* a stamp was seen */
+	bool sampled;         /* a sample's stamp was seen */
+	int64_t oldest_ts_ns; /* of all stamps, PD_NO_TIME before the first; the trace begins with the oldest sample */
 	uint64_t lost_by_ring, lost_by_count; /* sums of LOST and of LOST_SAMPLES records */
 
 	/* perfdata.c */
 	int64_t last_ts_ns; /* of the last event delivered, PD_NO_TIME before the first */
-	bool end_told; /* losses that no LOST record told were delivered */
-	bool rest_lost; /* damage ended a file: what came behind it, of each CPU since its last event, is not there */
-	uint32_t rest_told; /* CPUs of which that was delivered */
+	bool rest_lost; /* damage ended a file: what came behind it is not there */
+	uint32_t end_told; /* gaps at the end that were delivered, or need not be */
 	struct ww_value gap[2];
 	WW_VEC(int64_t) cpu_last; /* ts + 1 of the last event on the CPU; 0 none */
 	struct ww_value *values;
