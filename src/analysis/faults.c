@@ -1,7 +1,7 @@
 /* faults.c - which pages of which file were faulted in: each in order, and by file with the pattern of access.
  *
  * The pattern of a file is told by the steps between one fault and the next of the same file: strided when three of five
- * are as long as the one before, sequential when four of five go to what is near, else random. Near is 64 KiB forward: so
+ * are as long as the one before, sequential when four of five go to what is near, same when all are at one place, else random. Near is 64 KiB forward: so
  * much a fault maps of what is in the page cache (fault-around; what was read ahead is mapped by later faults). Of a file
  * that is there in huge pages it maps one, so that there is one fault in each: then the next one is near. Every 64th page
  * of a file: strided, but for huge pages, of which nobody knows what was touched in them. What was read ahead, and came into use later: ahead.h.
@@ -131,9 +131,9 @@ static const struct ww_column file_columns[F_NCOLUMNS] = {
 	[F_AVG] = {"avg_ns", "mean", WW_T_DUR, ""},
 	[F_P99] = {"p99_ns", "99 %", WW_T_DUR, ""},
 	[F_MAX] = {"max_ns", "longest", WW_T_DUR, ""},
-	[F_PATTERN] = {"pattern", "pattern", WW_T_STR, "sequential, strided, random; empty: fewer than 4 faults"},
+	[F_PATTERN] = {"pattern", "pattern", WW_T_STR, "sequential, strided, random; same: all at one place; empty: fewer than 4 faults"},
 	[F_CHART] = {"chart", "offsets in order of time", WW_T_STR,
-		     "a digit for each of up to 32 equal parts of its faults: how far in the file, 0 begin to 9 end"},
+		     "a digit for each of up to 32 equal parts of its faults: how far one of them was, 0 the begin of the file to 9 the last place touched; another one in each part, so that places touched in turn all show"},
 };
 
 #define CHART 32
@@ -144,7 +144,7 @@ struct sum {
 	uint32_t file, count, major, judged, ended, near, same; /* judged: it is known whether major */
 	int64_t ns, max, last_step, read;
 	struct ww_ahead ahead;
-	uint64_t last_offset, end;
+	uint64_t last_offset, begin, end;
 	uint32_t *faults, nfaults;
 };
 
@@ -162,6 +162,7 @@ static void add_step(struct sum *s, uint64_t offset, bool minor)
 		s->last_step = step;
 	}
 	s->last_offset = offset;
+	s->begin = s->count > 1 ? WW_MIN(s->begin, offset) : offset;
 	s->end = WW_MAX(s->end, offset);
 }
 
@@ -169,6 +170,8 @@ static const char *pattern_of(const struct sum *s)
 {
 	if (s->count < 4 || s->file == WW_NONE)
 		return "";
+	if (s->begin == s->end)
+		return "same";
 	if (10 * s->same >= 6 * (s->count - 2))
 		return "strided";
 	return 10 * s->near >= 8 * (s->count - 1) ? "sequential" : "random";
@@ -180,8 +183,12 @@ static const char *chart_of(struct ww_arena *mem, const struct ww_facts *f, cons
 	char *text = ww_arena_alloc(mem, CHART + 1);
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t at = f->fault.offset[s->faults[(uint64_t)i * s->nfaults / n]];
-		text[i] = (char)('0' + (s->end ? at * 9 / s->end : 0));
+		const uint64_t first = (uint64_t)i * s->nfaults / n, many = (uint64_t)(i + 1) * s->nfaults / n - first;
+		/* By the golden ratio from part to part, which is in step with no pattern of the faults. */
+		const uint64_t one = first + ((uint32_t)(i * 2654435769u) * many >> 32);
+		const uint64_t at = f->fault.offset[s->faults[one]];
+
+		text[i] = (char)('0' + (s->begin < s->end ? at * 9 / s->end : 0));
 	}
 	text[s->file == WW_NONE ? 0 : n] = 0;
 	return text;

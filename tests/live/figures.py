@@ -619,7 +619,7 @@ import threading, time
 l = threading.Lock()
 def hold():
     with l:
-        time.sleep(0.05)
+        time.sleep(0.3)
 t = threading.Thread(target=hold)
 t.start()
 time.sleep(0.005)
@@ -629,7 +629,7 @@ t.join()
 ''')
 waiter, holder = out.split()
 mine = [r for r in rows(trace, 'locks') if '(%s)' % waiter in r['waiter'] and r['kind'] == 'futex']
-check(mine and 30e6 < mine[0]['total_ns'] < 80e6 and '(%s)' % holder in mine[0]['holder'],
+check(mine and 100e6 < mine[0]['total_ns'] < 400e6 and '(%s)' % holder in mine[0]['holder'],
       'locks: the waiter, for how long, and who held it', mine)
 
 soft = [r for r in irq if r['kind'] == 'softirq']
