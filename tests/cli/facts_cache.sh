@@ -21,7 +21,7 @@ all() {
 # NAME TRACE...: without the file, with the file being made, with the file
 three() {
 	name=$1; shift
-	all "$name.0" --no-cache "$@"
+	(export WHYWAIT_NO_CACHE=1; all "$name.0" -q "$@")
 	all "$name.1" -q "$@"
 	all "$name.2" -q "$@"
 	cmp -s "$name.0" "$name.1" && cmp -s "$name.0" "$name.2" && [ "$(wc -c <"$name.0")" -gt 3000 ] &&
@@ -43,14 +43,14 @@ three hosts host-client host-web host-db
 ls ctf/.whywait files/.whywait
 
 # notes of damage and loss are kept with the facts
-"$W" usage --no-cache files/tc-lossy.dat >a 2>a.err; echo "lossy, from the trace: $?"
-"$W" usage files/tc-lossy.dat >b 2>b.err; echo "lossy, from the file: $?"
+"$W" usage --no-cache --top=0 files/tc-lossy.dat >a 2>a.err; echo "lossy, from the trace: $?"
+"$W" usage --top=0 files/tc-lossy.dat >b 2>b.err; echo "lossy, from the file: $?"
 cmp a b && cmp a.err b.err && [ -s a.err ] && echo "the same is said of what was lost"
 
 # whose trace changed
 stamp() { ls -i --time-style=full-iso -l ctf/.whywait/facts; }
-fresh() { "$W" usage -v ctf >now 2>now.err; [ "$(used now.err)" = 0 ] && "$W" usage -v ctf >now 2>now.err && [ "$(used now.err)" = 1 ]; }
-"$W" usage -q --no-cache ctf >before
+fresh() { "$W" usage -v --top=0 ctf >now 2>now.err; [ "$(used now.err)" = 0 ] && "$W" usage -v --top=0 ctf >now 2>now.err && [ "$(used now.err)" = 1 ]; }
+"$W" usage -q --top=0 --no-cache ctf >before
 m=$(find ctf -name metadata | head -1)
 touch "$m"
 fresh && echo "another time of change: read again, kept again"
@@ -64,45 +64,45 @@ cmp before now && echo "and the answer is still that"
 for at in 0 50 200 3000 -100 -3000; do
 	size=$(stat -c %s ctf/.whywait/facts)
 	printf '\377\001\377' | dd of=ctf/.whywait/facts bs=1 conv=notrunc seek=$((at < 0 ? size + at : at)) 2>/dev/null
-	"$W" usage -q ctf >now; cmp before now || echo "damage at $at is believed"
-	fresh=$(stamp); "$W" usage -q ctf >now; cmp before now
+	"$W" usage -q --top=0 ctf >now; cmp before now || echo "damage at $at is believed"
+	fresh=$(stamp); "$W" usage -q --top=0 ctf >now; cmp before now
 	[ "$fresh" = "$(stamp)" ] || echo "damage at $at: written twice"
 done
-truncate -s 1000 ctf/.whywait/facts; "$W" usage -q ctf >now; cmp before now && echo "a damaged file is read by nobody, and replaced"
-"$W" usage --no-cache -v ctf >now 2>now.err; echo "used with --no-cache: $(used now.err)"
-WHYWAIT_NO_CACHE=1 "$W" usage -v ctf >now 2>now.err; echo "used with WHYWAIT_NO_CACHE: $(used now.err)"
+truncate -s 1000 ctf/.whywait/facts; "$W" usage -q --top=0 ctf >now; cmp before now && echo "a damaged file is read by nobody, and replaced"
+"$W" usage --no-cache --top=0 -v ctf >now 2>now.err; echo "used with --no-cache: $(used now.err)"
+WHYWAIT_NO_CACHE=1 "$W" usage -v --top=0 ctf >now 2>now.err; echo "used with WHYWAIT_NO_CACHE: $(used now.err)"
 
 # two at once, from nothing
 rm -r ctf/.whywait
-"$W" usage -q ctf >one & "$W" usage -q ctf >two & wait
-cmp before one && cmp before two && "$W" usage -v ctf >now 2>now.err && cmp before now && echo "two at once: $(used now.err)"
+"$W" usage -q --top=0 ctf >one & "$W" usage -q --top=0 ctf >two & wait
+cmp before one && cmp before two && "$W" usage -v --top=0 ctf >now 2>now.err && cmp before now && echo "two at once: $(used now.err)"
 
 # a directory that may not be written
 rm -r ctf/.whywait; chmod a-w ctf
-"$W" usage -q ctf >now; cmp before now; "$W" usage -v ctf >now 2>now.err; cmp before now
+"$W" usage -q --top=0 ctf >now; cmp before now; "$W" usage -v --top=0 ctf >now 2>now.err; cmp before now
 grep -c "facts are from .*/cache/whywait/facts/" now.err; ls -A ctf | grep -c whywait
 chmod u+w ctf; rm -r cache
 
 # that directory has a bound (1 MB: four of these): what was not used for longest goes, and nothing else
 export WHYWAIT_CACHE_MB=1
 for i in 1 2 3 4 5 6; do cp -r --preserve=timestamps ctf "kept-$i"; chmod a-w "kept-$i"; done
-for i in 1 2 3 4; do "$W" usage -q "kept-$i" >now; done
+for i in 1 2 3 4; do "$W" usage -q --top=0 "kept-$i" >now; done
 touch cache/whywait/facts/mine cache/whywait/facts/1.facts.new cache/whywait/facts/2.facts.new
 touch -d '2 hours ago' cache/whywait/facts/*.facts cache/whywait/facts/mine
 touch -d '3 hours ago' cache/whywait/facts/1.facts.new
-"$W" usage -q kept-1 >now # used, it is not the oldest any more
-"$W" usage -q kept-5 >now; cmp before now
+"$W" usage -q --top=0 kept-1 >now # used, it is not the oldest any more
+"$W" usage -q --top=0 kept-5 >now; cmp before now
 ls cache/whywait/facts | sed 's/^[0-9a-f]\{16\}\./HASH./' | sort
-"$W" usage -v kept-1 2>&1 >now | grep -c 'facts are from'; cmp before now
-WHYWAIT_CACHE_MB=0 "$W" usage -q kept-6 >now; cmp before now; ls cache/whywait/facts | grep -c 'facts$'
+"$W" usage -v --top=0 kept-1 2>&1 >now | grep -c 'facts are from'; cmp before now
+WHYWAIT_CACHE_MB=0 "$W" usage -q --top=0 kept-6 >now; cmp before now; ls cache/whywait/facts | grep -c 'facts$'
 unset WHYWAIT_CACHE_MB; chmod -R u+w kept-*; rm -r cache kept-*
 
 # no room: once, and only with -v
-(ulimit -f 20; "$W" usage -q ctf >now 2>now.err; echo "no room: $?, $(wc -l <now.err) lines"; "$W" usage -v ctf >now 2>now.err; grep -c 'cannot be kept' now.err)
+(ulimit -f 20; "$W" usage -q --top=0 ctf >now 2>now.err; echo "no room: $?, $(wc -l <now.err) lines"; "$W" usage -v --top=0 ctf >now 2>now.err; grep -c 'cannot be kept' now.err)
 cmp before now; ls ctf/.whywait
 
 # who else looks into the directory
-"$W" info ctf >info.without; "$W" check ctf >check.without; "$W" usage -q ctf >now; ls ctf/.whywait
+"$W" info ctf >info.without; "$W" check ctf >check.without; "$W" usage -q --top=0 ctf >now; ls ctf/.whywait
 "$W" info ctf >info.with; "$W" check ctf >check.with
 cmp info.without info.with && cmp check.without check.with && echo "info and check do not see the file"
 babeltrace2 ctf 2>bt2.err | sha256sum >bt2.with; rm -r ctf/.whywait; babeltrace2 ctf 2>>bt2.err | sha256sum >bt2.without
