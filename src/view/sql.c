@@ -112,16 +112,21 @@ static void rows_visited(sqlite3_context *ctx, int nvals, sqlite3_value **vals)
 	sqlite3_result_int64(ctx, (int64_t)((const struct ww_sql *)sqlite3_user_data(ctx))->visited);
 }
 
+int64_t ww_sql_ucpu(const struct ww_sql *q, uint32_t host, int64_t cpu)
+{
+	for (uint32_t h = 0; h < host; h++)
+		cpu += q->host[h].f->host.ncpus;
+	return cpu;
+}
+
 static void ucpu(sqlite3_context *ctx, int nvals, sqlite3_value **vals)
 {
 	const struct ww_sql *q = sqlite3_user_data(ctx);
-	int64_t machine = sqlite3_value_int64(vals[0]), before = 0;
+	int64_t machine = sqlite3_value_int64(vals[0]);
 
 	if (sqlite3_value_type(vals[1]) == SQLITE_NULL || machine < 0 || machine >= q->nhosts)
 		return;
-	for (uint32_t h = 0; h < machine; h++)
-		before += q->host[h].f->host.ncpus;
-	sqlite3_result_int64(ctx, before + sqlite3_value_int(vals[1]));
+	sqlite3_result_int64(ctx, ww_sql_ucpu(q, (uint32_t)machine, sqlite3_value_int(vals[1])));
 }
 
 /* 2668000 -> "2.668 ms" */
@@ -217,6 +222,8 @@ int ww_sql_open(const struct ww_set *set, struct ww_sql **ret, struct ww_err *er
 		rc = ww_sql_fact_register(q, &q->tables[t]);
 	for (const struct ww_analysis *const *a = ww_analyses; *a && !rc; a++)
 		rc = ww_sql_analysis_register(q, *a);
+	if (!rc)
+		rc = ww_sql_thread_state_register(q);
 	if (!rc)
 		rc = ww_sql_views_make(q);
 	if (rc) {

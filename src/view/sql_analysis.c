@@ -286,12 +286,24 @@ static int analysis_eof(sqlite3_vtab_cursor *cur)
 	return !c->answer || c->part >= c->answer->nparts;
 }
 
+/* A condition that SQLite has to look at itself, as of OR with another column, would hold for no row, without a word. */
+static void refuse_reading(const struct analysis_vtab *v, int arg, sqlite3_context *ctx)
+{
+	char *text = sqlite3_mprintf("%s: %s is an argument of the analysis that was not given: only AND %s = ... gives it",
+				     v->a->name, args[arg].name, args[arg].name);
+
+	sqlite3_result_error(ctx, text ? text : "", -1);
+	sqlite3_free(text);
+}
+
 static void put_argument(const struct analysis_cursor *c, int arg, sqlite3_context *ctx)
 {
+	const struct analysis_vtab *v = (const struct analysis_vtab *)c->base.pVtab;
+
 	if (arg == ARG_MACHINE)
 		sqlite3_result_int64(ctx, c->answer->parts[c->part].host);
 	else if (!given(c->answer, arg))
-		sqlite3_result_null(ctx);
+		refuse_reading(v, arg, ctx);
 	else if (arg < NWORDS)
 		sqlite3_result_text(ctx, c->answer->words[arg], -1, SQLITE_TRANSIENT);
 	else

@@ -177,7 +177,7 @@ static void packet_dst(struct ww_sql *q, uint32_t host, uint32_t row, sqlite3_co
 }
 
 /* prev_state as Perfetto writes it: S, D, R+ ... */
-static void run_end_state(struct ww_sql *q, uint32_t host, uint32_t row, sqlite3_context *ctx)
+void ww_sql_run_end_state(struct ww_sql *q, uint32_t host, uint32_t row, sqlite3_context *ctx)
 {
 	static const char letters[] = "SDTtXZPI";
 	const uint16_t state = q->host[host].f->run.end_state[row];
@@ -199,7 +199,7 @@ static const struct {
 	ww_sql_extra_fn fn;
 } extras[] = {
 	{"run", "end_state", "", "the kernel's state of the thread when it left the CPU: R, R+ (preempted), S, D, T, t, X, Z, P, I; "
-				 "NULL not known", run_end_state},
+				 "NULL not known", ww_sql_run_end_state},
 	{"thread", "is_main_thread", "0 or 1", "NULL: its process is not known", is_main_thread},
 	{"thread", "is_idle", "0 or 1", "", is_idle},
 	{"thread", "is_kernel", "0 or 1", "a thread of the kernel", is_kernel},

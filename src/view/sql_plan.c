@@ -11,7 +11,7 @@
 
 #include "view/sql_private.h"
 
-static char letter(unsigned char op)
+char ww_sql_plan_letter(unsigned char op)
 {
 	switch (op) {
 	case SQLITE_INDEX_CONSTRAINT_EQ: return '=';
@@ -102,7 +102,7 @@ struct choice {
 
 static bool usable(const sqlite3_index_info *info, int i)
 {
-	return info->aConstraint[i].usable && letter(info->aConstraint[i].op);
+	return info->aConstraint[i].usable && ww_sql_plan_letter(info->aConstraint[i].op);
 }
 
 static int column_of(const sqlite3_index_info *info, int i)
@@ -146,7 +146,7 @@ static double part_left(const struct ww_sql *q, const struct ww_sql_table *t, sq
 		int on = column_of(info, i);
 		if (!usable(info, i) || !(on == col || (id && is_kind(t, on, WW_SQ_ID))))
 			continue;
-		const char op = letter(info->aConstraint[i].op);
+		const char op = ww_sql_plan_letter(info->aConstraint[i].op);
 		if (op == '=')
 			return 0;
 		if (sqlite3_vtab_rhs_value(info, i, &v) == SQLITE_OK) {
@@ -190,7 +190,7 @@ static void consider_scan(const struct ww_sql *q, const struct ww_sql_table *t, 
 	struct choice c = {.plan.walk = WW_SQL_SCAN};
 
 	for (int i = 0; i < info->nConstraint; i++)
-		if (usable(info, i) && is_kind(t, column_of(info, i), WW_SQ_ID) && letter(info->aConstraint[i].op) == '=')
+		if (usable(info, i) && is_kind(t, column_of(info, i), WW_SQ_ID) && ww_sql_plan_letter(info->aConstraint[i].op) == '=')
 			c.unique = true;
 	c.rows = c.unique ? 1 : (double)rows_of(q, t) * part_left(q, t, info, 0);
 	c.ordered = sorted_by(t, info, (const int[]){0}, 1, &c.plan.reverse);
@@ -202,7 +202,7 @@ static void consider_keys(const struct ww_sql *q, const struct ww_sql_table *t, 
 	for (int i = 0; i < info->nConstraint; i++) {
 		const int col = column_of(info, i);
 		const uint64_t nkeys = keys_of(q, &t->cols[col]);
-		if (!usable(info, i) || letter(info->aConstraint[i].op) != '=' || !nkeys)
+		if (!usable(info, i) || ww_sql_plan_letter(info->aConstraint[i].op) != '=' || !nkeys)
 			continue;
 		struct choice c = {.plan = {WW_SQL_KEY, false, (uint8_t)col, (uint8_t)WW_MAX(t->ts, 0)}};
 		c.rows = 1 + (double)rows_of(q, t) / (double)nkeys * (t->ts >= 0 ? part_left(q, t, info, t->ts) : 1);
@@ -269,7 +269,7 @@ int ww_sql_plan_make(const struct ww_sql *q, const struct ww_sql_table *t, sqlit
 	for (int i = 0; i < info->nConstraint; i++) {
 		if (!usable(info, i))
 			continue;
-		const char op = letter(info->aConstraint[i].op);
+		const char op = ww_sql_plan_letter(info->aConstraint[i].op);
 		const char use = use_of(t, &best.plan, column_of(info, i), op);
 		if (!use || (use == 'k' && key)) /* a second one on the key is SQLite's */
 			continue;

@@ -65,6 +65,8 @@ struct ww_sql_table {
 void ww_sql_names(struct ww_sql *q);
 /* Number of the fact; WW_NONE none is called so. */
 uint32_t ww_sql_fact_number(const char *name, size_t len);
+/* The column end_state of a run. */
+void ww_sql_run_end_state(struct ww_sql *q, uint32_t host, uint32_t row, sqlite3_context *ctx);
 
 /* ---- sql_index.c: orders and groups of rows, made when first asked for ---- */
 
@@ -139,12 +141,16 @@ static inline int64_t ww_sql_time(const struct ww_sql *q, uint32_t host, int64_t
 /* The host that has this id of the fact, and its row; WW_NONE none has. */
 uint32_t ww_sql_host_of(const struct ww_sql *q, uint32_t fact, int64_t id, uint32_t *ret_row);
 
-/* ---- sql_fact.c, sql_plan.c, sql_analysis.c ---- */
+/* A CPU's number among those of all hosts. */
+int64_t ww_sql_ucpu(const struct ww_sql *q, uint32_t host, int64_t cpu);
+
+/* ---- sql_fact.c, sql_plan.c, sql_analysis.c, sql_thread_state.c ---- */
 
 /* Ends "CREATE TABLE x(..." and tells SQLite that the table is so, and harmless. SQLite's code; frees s. */
 int ww_sql_declare(sqlite3 *db, sqlite3_str *s, char **ret_err);
 int ww_sql_fact_register(struct ww_sql *q, const struct ww_sql_table *t);
 int ww_sql_analysis_register(struct ww_sql *q, const struct ww_analysis *a);
+int ww_sql_thread_state_register(struct ww_sql *q);
 /* An argument of an analysis: a hidden column. */
 const char *ww_sql_analysis_argument(const struct ww_analysis *a, uint32_t i, const char **ret_doc);
 
@@ -178,13 +184,15 @@ struct ww_sql_range { /* lo .. hi, both in it; empty when lo > hi */
 #define WW_SQL_ANY ((struct ww_sql_range){INT64_MIN, INT64_MAX})
 
 int ww_sql_plan_make(const struct ww_sql *q, const struct ww_sql_table *t, sqlite3_index_info *info);
+/* How a constraint limits: = > G(E) < L(E); 0: not at all. */
+char ww_sql_plan_letter(unsigned char op);
 /* What is left of the range by `column OP value`, as SQLite compares an INTEGER column with any value. */
 void ww_sql_range_cut(struct ww_sql_range *r, char op, sqlite3_value *v);
 
 /* ---- sql_views.c: tables and views over all that ---- */
 
 struct ww_sql_view {
-	const char *name, *doc, *text; /* text: its SELECT */
+	const char *name, *doc, *text; /* text: its SELECT; NULL: it is a table of its own */
 };
 extern const struct ww_sql_view ww_sql_views[]; /* ends with a NULL name */
 int ww_sql_views_make(struct ww_sql *q);

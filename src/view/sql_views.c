@@ -5,15 +5,6 @@
  */
 #include "view/sql_private.h"
 
-/* As the kernel's get_wchan() tells it: the innermost function of the stack with which the thread left its CPU that is
- * not the scheduler's. The stack is recorded just before the switch. */
-#define BLOCKED_FUNCTION                                                                                            \
-	"(SELECT (SELECT f.symbol FROM stack_frame f WHERE f.id > (SELECT min(g.id) FROM stack_frame g "            \
-	"WHERE g.id >= s.first_frame_id AND g.id < s.first_frame_id + s.frames AND g.symbol IN ('__schedule', 'schedule')) " \
-	"AND f.id < s.first_frame_id + s.frames AND f.symbol NOT LIKE '%schedule%' ORDER BY f.id LIMIT 1) "         \
-	"FROM stack s WHERE s.utid = state.utid AND s.kernel AND s.ts <= state.ts AND s.ts > state.ts - 1000000 "   \
-	"ORDER BY s.ts DESC LIMIT 1)"
-
 /* A return alone is no slice, as in Perfetto: its call's begin is not in the trace, or it is a new thread's from the fork
  * that its parent called. WW_SK_ENTRY | WW_SK_REGS. */
 #define BEGUN "known & 17"
@@ -28,17 +19,7 @@ const struct ww_sql_view ww_sql_views[] = {
 			 "the state with which it left its CPU (S, D, T ...; NULL: not seen), io_wait (for a disk; NULL: not known for what) and, with record --stacks, "
 			 "blocked_function. Unknown states are left out. The table "
 			 "state says more",
-	 "SELECT 2 * id + 1 AS id, ts, dur, cpu, utid, 'Running' AS state, NULL AS io_wait, NULL AS blocked_function, "
-	 "NULL AS waker_utid, NULL AS waker_id, NULL AS irq_context, ucpu(machine_id, cpu) AS ucpu, machine_id FROM run "
-	 "UNION ALL SELECT 2 * id, ts, dur, cpu, utid, CASE WHEN state = 'preempted' THEN 'R+' "
-	 "WHEN state IN ('blocked', 'stopped') THEN (SELECT end_state FROM run r WHERE r.utid = state.utid AND r.ts < state.ts "
-	 "ORDER BY r.ts DESC LIMIT 1) ELSE 'R' END, "
-	 "CASE WHEN state = 'blocked' AND cause <> 'unknown' THEN cause = 'disk' END, "
-	 "CASE state WHEN 'blocked' THEN " BLOCKED_FUNCTION " END, "
-	 "CASE state WHEN 'runqueue' THEN (SELECT waker_utid FROM wakeup w WHERE w.id = wakeup_id) END, NULL, "
-	 "CASE state WHEN 'runqueue' THEN (SELECT kind NOT IN ('thread', 'unknown') FROM wakeup w WHERE w.id = wakeup_id) END, "
-	 "ucpu(machine_id, cpu), machine_id FROM state "
-	 "WHERE state IN ('preempted', 'runqueue', 'throttled', 'stopped', 'blocked')"},
+	 NULL}, /* sql_thread_state.c */
 	{"slice", "system calls as Perfetto's slices; a track is a thread. Not those of which the trace has the return alone (see syscall.known)",
 	 "SELECT id, ts, dur, utid AS track_id, 'syscall' AS category, name, 0 AS depth, NULL AS parent_id, "
 	 "NULL AS arg_set_id, machine_id FROM syscall WHERE " BEGUN},
@@ -134,6 +115,8 @@ int ww_sql_views_make(struct ww_sql *q)
 	if (!rc)
 		rc = make_machines(q);
 	for (const struct ww_sql_view *v = ww_sql_views; v->name && !rc; v++) {
+		if (!v->text)
+			continue;
 		WW_ASSERT(!ww_analysis_find(v->name)); /* it would be hidden */
 		char *text = sqlite3_mprintf("CREATE TEMP VIEW \"%w\" AS %s", v->name, v->text);
 		rc = text ? sqlite3_exec(q->db, text, NULL, NULL, NULL) : SQLITE_NOMEM;

@@ -41,7 +41,8 @@ echo "== errors"
 for q in "SELECT nope FROM thread" "SELECT 1;
 SELECT * FROM thread
 WHERE WHERE" "SELECT * FROM nowhere" "SELECT 'open" "SELECT * FROM path(99999)" "SELECT * FROM usage_time WHERE every = 'soon'" \
-	"SELECT abs(-9223372036854775808)" "SELECT * FROM usage WHERE machine_id = 3"; do
+	"SELECT abs(-9223372036854775808)" "SELECT * FROM usage WHERE machine_id = 3" "SELECT tid FROM usage WHERE for_tid = 24705 OR tid = 24706" \
+	"SELECT tid FROM usage WHERE NOT for_tid = 24705" "SELECT tid FROM usage WHERE for_tid IS NOT NULL"; do
 	$W "$q" 2>&1
 	echo "exit $?"
 done

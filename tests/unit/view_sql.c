@@ -59,7 +59,8 @@ static void push_others(struct ww_facts *f)
 						      .waker = rnd(2) ? rnd(THREADS) : WW_NONE, .current_thread = rnd(THREADS),
 						      .fact = rnd(3) ? rnd(50) : WW_NONE, .vector = -1, .syscall = WW_NONE});
 		ww_run_push(f, &(struct ww_run){.cpu = rnd(CPUS), .thread = rnd(THREADS), .start_ts_ns = now,
-						.dur_ns = rnd(9), .prio = 120, .next = WW_NONE});
+						.dur_ns = rnd(9), .prio = 120, .next = WW_NONE,
+						.end_state = (uint16_t)(rnd(4) ? WW_RUN_STATE_SEEN | (rnd(2) ? 1u << rnd(8) : 0) : 0)});
 		int64_t dur = rnd(60); /* calls come in the order of their ends */
 		ww_syscall_push(f, &(struct ww_syscall){.thread = rnd(THREADS), .start_ts_ns = now - dur, .dur_ns = rnd(9) ? dur : -1,
 							.ret = -1, .known = (uint8_t)rnd(32), .fd = (int)rnd(5) - 1,
@@ -74,6 +75,22 @@ static void push_others(struct ww_facts *f)
 	for (uint32_t i = 0; i < 7; i++)
 		ww_file_push(f, &(struct ww_file){.kind = (uint8_t)rnd(WW_FK_N), .peer = i ? rnd(7) : WW_NONE});
 	f->end_ts_ns = now;
+}
+
+/* Call stacks, the scheduler's functions innermost, now and then. */
+static void push_stacks(struct ww_facts *f)
+{
+	static const char *const names[] = {"__schedule", "schedule", "schedule_timeout", "pipe_read", "do_wait", ""};
+	int64_t now = BEGIN;
+
+	for (uint32_t i = 0; i < 300; i++, now += rnd(16)) {
+		const uint32_t n = rnd(6);
+		ww_stack_push(f, &(struct ww_stack){.ts_ns = now, .thread = rnd(THREADS), .kernel = rnd(4) > 0,
+						    .first = f->stack_frame.n, .frames = n});
+		for (uint32_t k = 0; k < n; k++)
+			ww_stack_frame_push(f, &(struct ww_stack_frame){
+				.file = WW_NONE, .symbol = ww_strtab_intern_cstr(&f->strs, names[rnd(WW_ARRAY_SIZE(names))])});
+	}
 }
 
 static void make_facts(struct ww_facts *f)
@@ -91,6 +108,7 @@ static void make_facts(struct ww_facts *f)
 	}
 	push_states(f);
 	push_others(f);
+	push_stacks(f);
 	TAP_NEED(!ww_facts_seal(f, NULL), "facts are sealed");
 }
 
@@ -351,6 +369,63 @@ static void try_visits(struct ww_sql *q)
 	ok(ww_sql_visited(q) - before <= 3, "ORDER BY ts DESC LIMIT 3 visits 3");
 }
 
+/* ---- thread_state ---- */
+
+/* The same as a view, from which it is plain what is in it. */
+static const char thread_state_view[] =
+	"CREATE VIEW plain AS SELECT 2 * id + 1 AS id, ts, dur, cpu, utid, 'Running' AS state, NULL AS io_wait, NULL AS blocked_function, "
+	"NULL AS waker_utid, NULL AS waker_id, NULL AS irq_context, ucpu(machine_id, cpu) AS ucpu, machine_id FROM run "
+	"UNION ALL SELECT 2 * id, ts, dur, cpu, utid, CASE WHEN state = 'preempted' THEN 'R+' "
+	"WHEN state IN ('blocked', 'stopped') THEN (SELECT end_state FROM run r WHERE r.utid = state.utid AND r.ts < state.ts "
+	"ORDER BY r.ts DESC LIMIT 1) ELSE 'R' END, "
+	"CASE WHEN state = 'blocked' AND cause <> 'unknown' THEN cause = 'disk' END, "
+	"CASE state WHEN 'blocked' THEN (SELECT (SELECT f.symbol FROM stack_frame f WHERE f.id > (SELECT min(g.id) FROM stack_frame g "
+	"WHERE g.id >= s.first_frame_id AND g.id < s.first_frame_id + s.frames AND g.symbol IN ('__schedule', 'schedule')) "
+	"AND f.id < s.first_frame_id + s.frames AND f.symbol NOT LIKE '%schedule%' ORDER BY f.id LIMIT 1) "
+	"FROM stack s WHERE s.utid = state.utid AND s.kernel AND s.ts <= state.ts AND s.ts > state.ts - 1000000 "
+	"ORDER BY s.ts DESC LIMIT 1) END, "
+	"CASE state WHEN 'runqueue' THEN (SELECT waker_utid FROM wakeup w WHERE w.id = wakeup_id) END, NULL, "
+	"CASE state WHEN 'runqueue' THEN (SELECT kind NOT IN ('thread', 'unknown') FROM wakeup w WHERE w.id = wakeup_id) END, "
+	"ucpu(machine_id, cpu), machine_id FROM state WHERE state IN ('preempted', 'runqueue', 'throttled', 'stopped', 'blocked')";
+
+static void try_thread_state(struct ww_sql *q, const char *what)
+{
+	const struct ww_sql_column cols[] = {{.name = "utid", .kind = WW_SQ_REF}, {.name = "ts", .kind = WW_SQ_TIME},
+					     {.name = "id", .kind = WW_SQ_ID}, {.name = "machine_id", .kind = WW_SQ_MACHINE}};
+	bool good = true;
+	int i;
+
+	TAP_NEED(!sqlite3_exec(ww_sql_db(q), thread_state_view, NULL, NULL, NULL), "%s", sqlite3_errmsg(ww_sql_db(q)));
+	is_i64(number(q, "SELECT count(*) FROM (SELECT * FROM plain EXCEPT SELECT * FROM thread_state)"), 0, "thread_state has all rows");
+	is_i64(number(q, "SELECT count(*) FROM (SELECT * FROM thread_state EXCEPT SELECT * FROM plain)"), 0, "and no others");
+	is_i64(number(q, "SELECT count(*) FROM thread_state"), number(q, "SELECT count(*) FROM plain"), "none twice");
+	ok(number(q, "SELECT count(DISTINCT blocked_function) FROM thread_state") == 2 && number(q, "SELECT count(waker_utid) FROM thread_state") > 9,
+	   "of some it is known where they blocked, and who woke them");
+	for (i = 0; i < 400 && good; i++) {
+		struct query w = {.plain = ""};
+		for (int k = 0, n = (int)rnd(4); k < n; k++)
+			add_condition(q, &cols[rnd(WW_ARRAY_SIZE(cols))], &w, k);
+		const char *order = (const char *const[]){"", "", " ORDER BY utid, ts", " ORDER BY ts", " ORDER BY utid"}[rnd(5)];
+		char a[3000], b[3000];
+		snprintf(a, sizeof(a), "SELECT id, %s FROM %s%s%s", *order ? &order[9] : "0", "thread_state", w.plain, order);
+		snprintf(b, sizeof(b), "SELECT id, %s FROM %s%s%s", *order ? &order[9] : "0", "plain", w.hidden, order);
+		struct rows x = ask(q, a), y = ask(q, b);
+		good = equal(&x, &y);
+		if (!good)
+			printf("# %s\n# %d rows, want %d\n", a, x.n, y.n);
+		forget(&x);
+		forget(&y);
+	}
+	ok(good, "%s: %d queries of it as of the view", what, i);
+	/* Perfetto's commonest query: its rows, and one look at each thread. */
+	uint64_t before = ww_sql_visited(q);
+	int64_t n = number(q, "SELECT count(dur) FROM thread_state JOIN thread USING (utid) WHERE tid = 105");
+	int64_t seen = (int64_t)(ww_sql_visited(q) - before);
+	int64_t all = number(q, "SELECT (SELECT count(*) FROM state JOIN thread USING (utid) WHERE tid = 105) + (SELECT count(*) FROM run JOIN "
+				"thread USING (utid) WHERE tid = 105) + (SELECT count(*) FROM thread)");
+	ok(n > 0 && seen <= all, "a join by utid: %lld rows, %lld visited, not more than %lld", (long long)n, (long long)seen, (long long)all);
+}
+
 /* ---- values ---- */
 
 static void try_values(struct ww_sql *q, const struct ww_facts *f)
@@ -445,10 +520,12 @@ int main(void)
 	try_values(q, &a);
 	try_visits(q);
 	try_many(q, "one host");
+	try_thread_state(q, "one host");
 	ww_sql_close(q);
 	TAP_NEED(!ww_sql_open(&two, &q, &err), "opens two hosts: %s", err.message);
 	try_two_hosts(q, facts);
 	try_many(q, "two hosts");
+	try_thread_state(q, "two hosts");
 	ww_sql_close(q);
 	try_ranges();
 	ww_facts_release(&a);
