@@ -19,6 +19,14 @@ def shared_traces(names):
     return root, traces
 
 
+# What LTTng names after the kernel's function, as programs, strace and perf call it (x86-64, aarch64).
+USER_CALLS = {'newuname': 'uname', 'newstat': 'stat', 'newlstat': 'lstat', 'newfstat': 'fstat', 'sendfile64': 'sendfile', 'umount': 'umount2'}
+
+
+def call_name(name):
+    return USER_CALLS.get(name, name)
+
+
 class Tap:
     def __init__(self):
         self.n = self.failed = 0

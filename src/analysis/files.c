@@ -2,7 +2,7 @@
  *
  * Bytes and calls are those of the system calls on the file: what a call returned, so a read served from
  * the page cache counts like one from the disk. How much of the time was waiting, and how much of that for
- * the disk, is of the states within those calls. A read of a regular file that did not block, and made no request
+ * the disk, is of the states within those calls that have both ends. A read of a regular file that did not block, and made no request
  * that was done before its end, was served from the page cache; it may have set the disk to read ahead. Entries of directories are no bytes. By thread and by
  * process, calls that read or write count also where the trace does not tell on which file.
  */
@@ -12,7 +12,7 @@
 extern const struct ww_analysis ww_analysis_files, ww_analysis_files_process, ww_analysis_files_thread;
 
 /* What both tables have, behind the columns that say of what. */
-enum { READ, READS, CACHED, WRITTEN, WRITES, OTHER, TIME, IN_CACHE, BLOCKED, DISK, P50, P99, MAX, FAILED, NSUMS };
+enum { READ, READS, CACHED, WRITTEN, WRITES, OTHER, TIME, IN_CACHE, BLOCKED, DISK, OTHER_BLOCKED, P50, P99, MAX, FAILED, NSUMS };
 
 #define SUM_COLUMNS(at)                                                                            \
 	[(at) + READ] = {"read_bytes", "read", WW_T_BYTES, "returned by read-like calls, as far as it was recorded; null: of none of them"}, \
@@ -29,6 +29,8 @@ enum { READ, READS, CACHED, WRITTEN, WRITES, OTHER, TIME, IN_CACHE, BLOCKED, DIS
 			     "of that, in those reads; null: not known"},       \
 	[(at) + BLOCKED] = {"blocked_ns", "blocked", WW_T_DUR, "of total_ns"},                     \
 	[(at) + DISK] = {"disk_ns", "for the disk", WW_T_DUR, "of that"},                          \
+	[(at) + OTHER_BLOCKED] = {"other_blocked_ns", "blocked in others", WW_T_DUR,               \
+				  "in the range, threads were blocked in calls that began before it, or of which begin or end is not in the trace"}, \
 	[(at) + P50] = {"p50_ns", "median", WW_T_DUR, "of a call"},                                \
 	[(at) + P99] = {"p99_ns", "99 %", WW_T_DUR, ""},                                           \
 	[(at) + MAX] = {"max_ns", "longest", WW_T_DUR, ""},                                        \
@@ -65,7 +67,8 @@ enum by { BY_FILE, BY_PROCESS, BY_THREAD };
 struct sum {
 	uint32_t file, reads, writes, other, failed, thread, done; /* done: with both ends */
 	uint32_t calls, returned, returned_read, returned_written;
-	int64_t read, cached, written, ns, in_cache, blocked, disk, max, last_ts_ns;
+	uint32_t unknown_reads; /* on a descriptor of which it is not known what it is */
+	int64_t read, cached, written, ns, in_cache, blocked, disk, other_blocked, max, last_ts_ns;
 };
 
 enum direction { OTHER_CALL = 0, READ_CALL = 1, WRITE_CALL = 2, MOVE_CALL = READ_CALL | WRITE_CALL };
@@ -157,8 +160,11 @@ static bool is_from_cache(const struct ww_facts *f, uint32_t call)
 
 static void add_read(const struct ww_facts *f, uint32_t i, int64_t bytes, struct sum *s)
 {
+	const uint32_t file = f->syscall.file[i];
+
 	s->reads++;
 	s->read += bytes;
+	s->unknown_reads += file >= f->file.n || f->file.kind[file] == WW_FK_UNKNOWN;
 	if (is_from_cache(f, i)) {
 		s->cached += bytes;
 		s->in_cache += f->syscall.dur_ns[i];
@@ -188,7 +194,7 @@ static void add_part(const struct ww_facts *f, uint32_t i, struct part part, enu
 		s->written += WW_MAX(ret, 0);
 	}
 	s->other += part.dir == OTHER_CALL;
-	if (ns < 0)
+	if (!ww_call_is_whole(f, i))
 		return;
 	s->done++;
 	s->ns += ns;
@@ -206,34 +212,29 @@ static void add_call(const struct ww_facts *f, const struct ww_query *q, uint32_
 			add_part(f, i, parts[k], by, rows, samples);
 }
 
-static void add_wait(const struct ww_facts *f, uint32_t i, enum by by, struct ww_rows *rows)
+struct waits {
+	struct ww_rows *rows;
+	enum by by;
+};
+
+static void add_wait(void *ctx, const struct ww_facts *f, uint32_t state, bool whole, int64_t ns)
 {
-	const uint32_t call = f->state.syscall[i];
+	const struct waits *w = ctx;
 	struct part parts[2];
 
-	for (uint32_t k = parts_of(f, call, by, parts); k-- > 0;) {
-		struct sum *s = ww_rows_get(rows, parts[k].owner);
+	for (uint32_t k = parts_of(f, f->state.syscall[state], w->by, parts); k-- > 0;) {
+		struct sum *s = ww_rows_get(w->rows, parts[k].owner);
 
-		s->blocked += f->state.dur_ns[i];
-		if (ww_state_cause(f, i) == WW_CA_DISK)
-			s->disk += f->state.dur_ns[i];
-	}
-}
-
-/* Of calls that begin in the range, also what they waited after it. */
-static void add_waits(const struct ww_facts *f, const struct ww_query *q, uint32_t t, enum by by, struct ww_rows *rows)
-{
-	uint32_t first, n;
-
-	ww_facts_states(f, t, q->from_ts_ns, q->to_ts_ns, &first, &n);
-	for (uint32_t i = first; n && i < f->state_first[t + 1]; i++) {
-		const uint32_t call = f->state.syscall[i];
-		const bool later = call < f->syscall.n && f->syscall.start_ts_ns[call] >= q->to_ts_ns;
-
-		if (i >= first + n && (later || f->state.state[i] == WW_ST_RUNNING_USER))
-			break;
-		if (f->state.state[i] == WW_ST_BLOCKED && call < f->syscall.n && taken(f, q, call))
-			add_wait(f, i, by, rows);
+		s->file = w->by == BY_FILE ? (uint32_t)parts[k].owner : WW_NONE;
+		if (!s->calls)
+			s->thread = f->state.thread[state];
+		if (!whole) {
+			s->other_blocked += ns;
+			continue;
+		}
+		s->blocked += ns;
+		if (ww_state_cause(f, state) == WW_CA_DISK)
+			s->disk += ns;
 	}
 }
 
@@ -252,14 +253,16 @@ static void put_sums(const struct ww_fill *x, const struct sum *s, uint32_t row,
 
 	c[READ].i = read ? s->read : WW_NO_VALUE;
 	c[READS].i = s->reads;
-	c[CACHED].i = read && x->f->knows.switches ? s->cached : WW_NO_VALUE;
-	c[IN_CACHE].i = read && x->f->knows.switches ? s->in_cache : WW_NO_VALUE;
+	const bool cached = read && x->f->knows.switches && !s->unknown_reads;
+	c[CACHED].i = cached ? s->cached : WW_NO_VALUE;
+	c[IN_CACHE].i = cached ? s->in_cache : WW_NO_VALUE;
 	c[WRITTEN].i = s->returned_written || !s->writes ? s->written : WW_NO_VALUE;
 	c[WRITES].i = s->writes;
 	c[OTHER].i = s->other;
 	c[TIME].i = s->done ? s->ns : WW_NO_VALUE;
-	c[BLOCKED].i = s->blocked;
-	c[DISK].i = s->disk;
+	c[BLOCKED].i = s->done ? s->blocked : WW_NO_VALUE;
+	c[DISK].i = s->done ? s->disk : WW_NO_VALUE;
+	c[OTHER_BLOCKED].i = s->other_blocked;
 	c[P50].i = ww_samples_part(samples, row, 500);
 	c[P99].i = ww_samples_part(samples, row, 990);
 	c[MAX].i = s->done ? s->max : WW_NO_VALUE;
@@ -313,7 +316,7 @@ static int make(struct ww_arena *mem, const struct ww_facts *f, const struct ww_
 		ww_facts_calls(f, t, q->from_ts_ns, q->to_ts_ns, &first, &n);
 		for (uint32_t k = first; k < first + n; k++)
 			add_call(f, q, f->syscall_of_thread[k], by, &rows, &samples);
-		add_waits(f, q, t, by, &rows);
+		ww_query_call_waits(f, q, t, add_wait, &(struct waits){&rows, by});
 	}
 	const struct ww_fill fill = {
 		.analysis = a, .f = f, .q = q, .mem = mem, .order = longest_first,

@@ -108,8 +108,6 @@ const char *ww_name_syscall(struct ww_arena *mem, const struct ww_facts *f, uint
 {
 	const char *name = ww_name_syscall_only(f, syscall);
 
-	if (!name && syscall < f->syscall.n && f->syscall.number[syscall] >= 0)
-		return ww_arena_printf(mem, "system call %d", f->syscall.number[syscall]);
 	if (!name || f->syscall.fd[syscall] < 0)
 		return name;
 	const char *file = ww_name_file(f, f->syscall.file[syscall]);

@@ -77,3 +77,26 @@ void ww_block_range(const struct ww_facts *f, int64_t from_ts_ns, int64_t to_ts_
 	*ret_first = first_seen_at(f, from_ts_ns);
 	*ret_end = WW_MAX(first_seen_at(f, to_ts_ns), *ret_first);
 }
+
+void ww_query_call_waits(const struct ww_facts *f, const struct ww_query *q, uint32_t t, ww_call_wait_fn add, void *ctx)
+{
+	uint32_t first, n;
+
+	ww_facts_states(f, t, q->from_ts_ns, q->to_ts_ns, &first, &n);
+	for (uint32_t i = first; n && i < f->state_first[t + 1]; i++) {
+		const uint32_t call = f->state.syscall[i];
+		const bool later = call < f->syscall.n && f->syscall.start_ts_ns[call] >= q->to_ts_ns;
+
+		if (i >= first + n && (later || f->state.state[i] == WW_ST_RUNNING_USER))
+			break; /* behind the range, only of the call in which it ends */
+		if (f->state.state[i] != WW_ST_BLOCKED || call >= f->syscall.n || !ww_query_takes_at(f, q, t, f->syscall.start_ts_ns[call]))
+			continue;
+		/* what a call leaves for the way back to user code is named after it, and waited behind its end */
+		const bool whole = ww_call_is_whole(f, call) && ww_query_holds(q, f->syscall.start_ts_ns[call]) &&
+				   f->state.start_ts_ns[i] < f->syscall.start_ts_ns[call] + f->syscall.dur_ns[call];
+		const int64_t ns = whole ? f->state.dur_ns[i] : ww_query_part(q, f->state.start_ts_ns[i], f->state.dur_ns[i]);
+
+		if (ns > 0)
+			add(ctx, f, i, whole, ns);
+	}
+}

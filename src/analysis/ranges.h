@@ -28,6 +28,17 @@ static inline uint32_t ww_row_at(const uint32_t *rows, uint32_t k)
 	return rows ? rows[k] : k;
 }
 
+/* A call of which entry and exit are in the trace, of the same thread. */
+static inline bool ww_call_is_whole(const struct ww_facts *f, uint32_t call)
+{
+	return f->syscall.dur_ns[call] >= 0 && f->syscall.known[call] & (WW_SK_ENTRY | WW_SK_REGS);
+}
+
+/* Of the waits of a thread in system calls, for each that the query is about: whole, it is in a call of which both ends are
+ * in the trace and the entry in the range, and ns is all of it, as the call's own time is; else what of it is in the range. */
+typedef void (*ww_call_wait_fn)(void *ctx, const struct ww_facts *f, uint32_t state, bool whole, int64_t ns);
+void ww_query_call_waits(const struct ww_facts *f, const struct ww_query *q, uint32_t thread, ww_call_wait_fn add, void *ctx);
+
 /* Of n times, which rise, those in the range: *ret_first .. *ret_end - 1. */
 void ww_query_times(const struct ww_query *q, const int64_t *times, uint32_t n, uint32_t *ret_first, uint32_t *ret_end);
 /* The same of block requests that were first seen in [from, to). */

@@ -25,7 +25,7 @@ enum { NAME, COUNT, ERRORS, TOTAL, WAITED, MIN, AVG, P50, P95, P99, MAX, OPEN, L
 	[(at) + LATE] = {"entered_before", "entered before", WW_T_COUNT,                                                 \
 			 "besides: returned, but entered before the trace or by the parent (fork)"},                     \
 	[(at) + OTHER] = {"other_blocked_ns", "blocked in these", WW_T_DUR,                                              \
-			  "threads were blocked in calls without begin or end in the range"}
+			  "in the range, threads were blocked in calls that began before it, or of which begin or end is not in the trace"}
 
 static const struct ww_column columns[NSUMS] = {SUM_COLUMNS(0)};
 
@@ -82,6 +82,13 @@ static void add_call(const struct ww_facts *f, uint32_t i, struct sums *all)
 	ww_samples_push(&all->samples, ww_rows_index(&all->rows, s), ns);
 }
 
+static void add_wait(void *ctx, const struct ww_facts *f, uint32_t state, bool whole, int64_t ns)
+{
+	struct sum *s = sum_of(f, ctx, f->state.thread[state], f->syscall.name[f->state.syscall[state]]);
+
+	*(whole ? &s->blocked : &s->other) += ns;
+}
+
 static void add_thread(const struct ww_facts *f, const struct ww_query *q, uint32_t t, struct sums *all)
 {
 	uint32_t first, n;
@@ -92,18 +99,7 @@ static void add_thread(const struct ww_facts *f, const struct ww_query *q, uint3
 		if (ww_query_takes_at(f, q, t, f->syscall.start_ts_ns[i]))
 			add_call(f, i, all);
 	}
-	ww_facts_states(f, t, q->from_ts_ns, q->to_ts_ns, &first, &n);
-	for (uint32_t i = first; i < first + n; i++) {
-		uint32_t sc = f->state.syscall[i];
-		if (f->state.state[i] != WW_ST_BLOCKED || sc >= f->syscall.n || !ww_query_takes_at(f, q, t, f->syscall.start_ts_ns[sc]))
-			continue;
-		struct sum *s = sum_of(f, all, t, f->syscall.name[sc]);
-		int64_t ns = ww_query_part(q, f->state.start_ts_ns[i], f->state.dur_ns[i]);
-		bool whole = f->syscall.dur_ns[sc] >= 0 && (f->syscall.known[sc] & (WW_SK_ENTRY | WW_SK_REGS)) &&
-			     ww_query_holds(q, f->syscall.start_ts_ns[sc]) &&
-			     f->state.start_ts_ns[i] < f->syscall.start_ts_ns[sc] + f->syscall.dur_ns[sc];
-		*(whole ? &s->blocked : &s->other) += ns;
-	}
+	ww_query_call_waits(f, q, t, add_wait, all);
 }
 
 static int longest_first(const void *a, const void *b)

@@ -45,3 +45,30 @@ int64_t ww_syscall_number(enum ww_abi abi, const char *name)
 			return (int64_t)i;
 	return -1;
 }
+
+/* Functions whose names cannot be derived. */
+static const struct {
+	const char *function, *call;
+} renamed[] = {{"umount", "umount2"}, {"llseek", "_llseek"}, {"sysctl", "_sysctl"}, {"newselect", "_newselect"}, {"old_getrlimit", "getrlimit"},
+	       {"old_readdir", "readdir"}, {"old_select", "select"}, {"old_mmap", "mmap"}, {"mmap_pgoff", "mmap2"}};
+static const char *const endings[] = {"", "_time32", "64", "32", "16"};
+
+const char *ww_syscall_user_name(enum ww_abi abi, const char *name, char *buf, size_t size)
+{
+	if (ww_syscall_number(abi, name) >= 0)
+		return name;
+	for (size_t i = 0; i < WW_ARRAY_SIZE(renamed); i++)
+		if (!strcmp(renamed[i].function, name) && ww_syscall_number(abi, renamed[i].call) >= 0)
+			return renamed[i].call;
+	const char *base = !strncmp(name, "new", 3) ? name + 3 : name;
+	for (size_t i = 0; i < WW_ARRAY_SIZE(endings); i++) {
+		const size_t n = strlen(base), cut = strlen(endings[i]);
+		if (n <= cut || n - cut >= size || strcmp(base + n - cut, endings[i]))
+			continue;
+		memcpy(buf, base, n - cut);
+		buf[n - cut] = 0;
+		if (ww_syscall_number(abi, buf) >= 0)
+			return buf;
+	}
+	return name;
+}

@@ -16,4 +16,8 @@ const char *ww_syscall_name(enum ww_abi abi, int64_t nr);
 /* -1 when there is none. */
 int64_t ww_syscall_number(enum ww_abi abi, const char *name);
 
+/* The name that programs, strace and manual pages use, of a call that a tracer names after the kernel's function:
+ * "newuname" is "uname", "sendfile64" "sendfile" where the architecture's table has no call of the former name. */
+const char *ww_syscall_user_name(enum ww_abi abi, const char *name, char *buf, size_t size);
+
 #endif

@@ -132,6 +132,7 @@ static int run(const struct ww_opts *o, const struct asked *a)
 		ww_sql_close(q);
 		if (!rc)
 			rc = ww_exit_worse(ww_load_set_status(&s), ww_set_is_whole(&s.set) ? WW_EXIT_DONE : WW_EXIT_PARTIAL);
+		rc = rc == WW_EXIT_FAILED ? rc : ww_exit_worse(rc, ww_load_note_lacks(p.lacks, p.nlacks, o->quiet));
 	}
 	ww_load_set_release(&s);
 	return ww_output_finish(stdout, p.bad, rc);

@@ -261,3 +261,17 @@ int ww_load_set_status(const struct ww_loaded_set *s)
 		rc = ww_exit_worse(rc, ww_load_status(&s->host[h]));
 	return rc;
 }
+
+int ww_load_note_lacks(const struct ww_lack *lacks, uint32_t n, bool quiet)
+{
+	int rc = WW_EXIT_DONE;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!quiet)
+			fprintf(stderr, "whywait: not recorded in this trace: %s (%s); %s\n", lacks[i].what, lacks[i].events,
+				lacks[i].all ? "what there was of them is not known" : "what is said of the rest is without them");
+		if (lacks[i].all)
+			rc = WW_EXIT_PARTIAL;
+	}
+	return rc;
+}

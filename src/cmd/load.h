@@ -26,6 +26,9 @@ void ww_load_release(struct ww_loaded *l);
 /* WW_EXIT_DONE, or WW_EXIT_PARTIAL when events were lost or parts are damaged. */
 int ww_load_status(const struct ww_loaded *l);
 
+/* Says on stderr what the trace does not tell; WW_EXIT_PARTIAL when that is all that is asked for. */
+int ww_load_note_lacks(const struct ww_lack *lacks, uint32_t n, bool quiet);
+
 struct ww_facts_notes;
 /* The facts of a trace, read now, with progress; f is initialised. notes: its damage, to be released. */
 int ww_load_model(const char *path, const struct ww_opts *opts, struct ww_facts *f, struct ww_facts_notes *notes,

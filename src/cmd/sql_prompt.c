@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/load.h"
 #include "cmd/sql_prompt.h"
 
 #define HISTORY_LINES 1000
@@ -217,12 +218,14 @@ static void run_query(struct prompt *t)
 {
 	struct ww_err err = {0};
 
-	t->p->answers = 0;
+	t->p->answers = t->p->nlacks = 0;
 	interrupted = 0;
 	running = t->q;
 	int rc = ww_sql_run(t->q, t->text, t->p, &err);
 	running = NULL;
 	fflush(stdout);
+	ww_load_note_lacks(t->p->lacks, t->p->nlacks, false);
+	t->p->nlacks = 0;
 	if (rc)
 		ww_sql_complain("query", t->text, &err);
 }

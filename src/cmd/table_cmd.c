@@ -167,23 +167,6 @@ static int put_chart(struct ww_arena *mem, const struct ww_loaded *l, const stru
 	return 0;
 }
 
-/* Says what the trace does not tell; WW_EXIT_PARTIAL when that is all that is asked. */
-static int note_lacks(const struct ww_loaded *l, const struct ww_analysis *a, const struct ww_opts *o)
-{
-	struct ww_lack lacks[WW_NEED_N];
-	const uint32_t n = ww_analysis_lacks(&l->facts, a, lacks);
-	int rc = WW_EXIT_DONE;
-
-	for (uint32_t i = 0; i < n; i++) {
-		if (!o->quiet)
-			fprintf(stderr, "whywait: not recorded in this trace: %s (%s); %s\n", lacks[i].what, lacks[i].events,
-				lacks[i].all ? "what there was of them is not known" : "what is said of the rest is without them");
-		if (lacks[i].all)
-			rc = WW_EXIT_PARTIAL;
-	}
-	return rc;
-}
-
 static int print(const struct ww_loaded *l, const struct table_opts *to, const struct ww_opts *o)
 {
 	struct ww_text_opts text = ww_text_opts_of(o, stdout, 0, false);
@@ -213,7 +196,9 @@ static int print(const struct ww_loaded *l, const struct table_opts *to, const s
 		printf("Of %s (%d) and its children; --all: of everybody, of whom less is recorded\n",
 		       ww_facts_str(&l->facts, l->facts.thread.comm[l->facts.target]), l->facts.thread.tid[l->facts.target]);
 	ww_arena_release(&mem);
-	return ww_output_finish(stdout, bad, rc ? rc : ww_exit_worse(ww_load_status(l), note_lacks(l, to->analysis, o)));
+	struct ww_lack lacks[WW_NEED_N];
+	const uint32_t n = ww_analysis_lacks(&l->facts, to->analysis, lacks);
+	return ww_output_finish(stdout, bad, rc ? rc : ww_exit_worse(ww_load_status(l), ww_load_note_lacks(lacks, n, o->quiet)));
 }
 
 /* An option that would change nothing is refused. */

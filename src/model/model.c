@@ -186,10 +186,8 @@ static int bind_class(struct ww_model *m, uint32_t cls, const struct ww_model_op
 	b->sc_nr = -1;
 	const char *fields = v.row->fields;
 	if (v.syscall) {
-		const char *name = v.syscall;
-
-		if (!strncmp(name, "new", 3) && !strcmp(name, "newfstat"))
-			name = "fstat"; /* the kernel's function name, not the call's */
+		char buf[64];
+		const char *name = ww_syscall_user_name(v.compat ? WW_ABI_I386 : m->abi, v.syscall, buf, sizeof(buf));
 		b->sc = ww_sysinfo_find(name);
 		b->sc_name = ww_intern(m, name);
 		b->sc_nr = (int32_t)ww_syscall_number(v.compat ? WW_ABI_I386 : m->abi, name);

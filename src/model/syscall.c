@@ -3,6 +3,8 @@
  * Named events (LTTng, perf's syscalls:*), raw ones (raw_syscalls:*, with number and registers) and
  * whywait's own end in the same two functions.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 
 #include "base/syscalls.h"
@@ -163,7 +165,10 @@ static const struct ww_sysinfo *by_number(struct ww_model *m, enum ww_abi abi, i
 	if (WW_UNLIKELY(!k->sc)) {
 		const char *name = ww_syscall_name(abi, nr);
 
-		k->name = name ? ww_intern(m, name) : 0;
+		char unknown[40];
+
+		snprintf(unknown, sizeof(unknown), "syscall_0x%" PRIx64, (uint64_t)nr); /* as strace calls it */
+		k->name = ww_intern(m, name ? name : unknown);
 		k->sc = ww_sysinfo_find(name ? name : "");
 	}
 	*ret_name = k->name;

@@ -26,7 +26,7 @@ static const struct ww_sysinfo table[] = {
 	{"copy_file_range", WW_W_FD, 0, 0, 0, "fd_in fd_in - fd_out", 3},
 	FD1("ioctl", WW_W_FD), FD1("getdents", WW_W_FD), FD1("getdents64", WW_W_FD),
 	FD1("ftruncate", WW_W_FD), FD1("fallocate", WW_W_FD), FD1("fstat", WW_W_FD),
-	FD1("newfstat", WW_W_FD), FD1("fadvise64", WW_W_FD), FD1("shutdown", WW_W_FD),
+	FD1("fadvise64", WW_W_FD), FD1("shutdown", WW_W_FD),
 	FD1("sync_file_range", WW_W_SYNC), FD1("fsync", WW_W_SYNC), FD1("fdatasync", WW_W_SYNC),
 	FD1("syncfs", WW_W_SYNC),
 	{"sync", WW_W_SYNC, 0, 0, -1, NULL}, {"msync", WW_W_SYNC, 0, 0, -1, NULL},

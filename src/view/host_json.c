@@ -21,3 +21,16 @@ void ww_json_loss(struct ww_json *j, const struct ww_loss *loss)
 	ww_json_i64(j, "gap_ns", loss->gap_ns);
 	ww_json_end(j);
 }
+
+void ww_json_lacks(struct ww_json *j, const struct ww_lack *lacks, uint32_t n)
+{
+	ww_json_arr(j, "not_recorded");
+	for (uint32_t i = 0; i < n; i++) {
+		ww_json_obj(j, NULL);
+		ww_json_str(j, "what", lacks[i].what);
+		ww_json_str(j, "events", lacks[i].events);
+		ww_json_bool(j, "all", lacks[i].all);
+		ww_json_end(j);
+	}
+	ww_json_end(j);
+}

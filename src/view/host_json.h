@@ -2,6 +2,7 @@
 #ifndef WW_HOST_JSON_H
 #define WW_HOST_JSON_H
 
+#include "analysis/analysis.h"
 #include "base/jsonout.h"
 #include "clock/set.h"
 
@@ -11,5 +12,8 @@ void ww_json_clock(struct ww_json *j, const struct ww_facts *f, const char *accu
 void ww_json_not_reached(struct ww_json *j, const struct ww_set *s);
 /* "loss": {...} */
 void ww_json_loss(struct ww_json *j, const struct ww_loss *loss);
+
+/* "not_recorded": kinds of events that the answer is made of and the trace has not. */
+void ww_json_lacks(struct ww_json *j, const struct ww_lack *lacks, uint32_t n);
 
 #endif

@@ -249,6 +249,25 @@ void ww_sql_close(struct ww_sql *q)
 	free(q);
 }
 
+void ww_lacks_add(struct ww_lack *lacks, uint32_t *n, const struct ww_lack *more)
+{
+	for (uint32_t i = 0; i < *n; i++)
+		if (lacks[i].what == more->what) {
+			lacks[i].all |= more->all;
+			return;
+		}
+	lacks[(*n)++] = *more;
+}
+
+void ww_sql_note_lacks(struct ww_sql *q, const struct ww_facts *f, const struct ww_analysis *a)
+{
+	struct ww_lack more[WW_NEED_N];
+	const uint32_t n = ww_analysis_lacks(f, a, more);
+
+	for (uint32_t i = 0; i < n; i++)
+		ww_lacks_add(q->lacks, &q->nlacks, &more[i]);
+}
+
 struct sqlite3 *ww_sql_db(struct ww_sql *q)
 {
 	return q->db;

@@ -16,6 +16,7 @@
 
 #include <stdio.h>
 
+#include "analysis/analysis.h"
 #include "clock/set.h"
 
 struct ww_sql;
@@ -33,6 +34,8 @@ struct ww_sql_print {
 	bool color;
 	uint32_t answers; /* out: how many statements had rows to print, so far */
 	bool bad;         /* out: the stream had an error */
+	struct ww_lack lacks[WW_NEED_N]; /* out: kinds of events that answers so far were made of and a trace has not */
+	uint32_t nlacks;
 };
 
 /* Runs every statement of the text and prints what it answers, until one fails.

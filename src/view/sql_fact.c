@@ -149,11 +149,29 @@ static int fact_next(sqlite3_vtab_cursor *cur)
 	return SQLITE_OK;
 }
 
+/* Of what events a fact is made; others are of every trace, or tell themselves by being empty (its gaps). */
+static void note_lacks(struct ww_sql *q, const struct ww_sql_table *t)
+{
+	static const struct {
+		const char *fact;
+		uint32_t need;
+	} made_of[] = {
+		{"syscall", WW_NEED_SYSCALLS}, {"block_io", WW_NEED_BLOCK}, {"fault", WW_NEED_FAULTS}, {"interrupt", WW_NEED_INTERRUPTS},
+		{"packet", WW_NEED_PACKETS}, {"wakeup", WW_NEED_WAKEUPS}, {"numa_move", WW_NEED_NUMA}, {"timer", WW_NEED_TIMERS},
+	};
+
+	for (size_t i = 0; i < WW_ARRAY_SIZE(made_of); i++)
+		if (!strcmp(made_of[i].fact, t->fact->name))
+			for (uint32_t h = 0; h < q->nhosts; h++)
+				ww_sql_note_lacks(q, q->host[h].f, &(struct ww_analysis){.needs = WW_NEED(made_of[i].need)});
+}
+
 static int fact_filter(sqlite3_vtab_cursor *cur, int num, const char *str, int nvals, sqlite3_value **vals)
 {
 	struct fact_cursor *c = (struct fact_cursor *)cur;
 
 	c->plan = ww_sql_plan_unpack(num);
+	note_lacks(c->q, c->t);
 	c->id = c->key = c->time = c->machine = WW_SQL_ANY;
 	c->timed = c->eof = false;
 	for (int i = 0; i < nvals; i++) {

@@ -293,6 +293,7 @@ static int print_json(const struct ww_sql *q, sqlite3_stmt *st, struct ww_sql_pr
 	}
 	ww_json_end(&j);
 	ww_json_bool(&j, "complete", rc == SQLITE_DONE);
+	ww_json_lacks(&j, q->lacks, q->nlacks);
 	ww_json_end(&j);
 	p->bad |= ww_json_finish(&j) < 0;
 	ww_arena_release(&mem);
@@ -303,6 +304,7 @@ static int print_json(const struct ww_sql *q, sqlite3_stmt *st, struct ww_sql_pr
 int ww_sql_print_rows(struct ww_sql *q, sqlite3_stmt *st, struct ww_sql_print *p)
 {
 	/* The first row, or the reason why there is none, before anything is printed. */
+	q->nlacks = 0;
 	int rc = sqlite3_step(st);
 
 	if (sqlite3_column_count(st) && (rc == SQLITE_ROW || rc == SQLITE_DONE)) {
@@ -315,6 +317,8 @@ int ww_sql_print_rows(struct ww_sql *q, sqlite3_stmt *st, struct ww_sql_print *p
 		default: rc = print_table(st, p, rc); break;
 		}
 	}
+	for (uint32_t i = 0; i < q->nlacks; i++)
+		ww_lacks_add(p->lacks, &p->nlacks, &q->lacks[i]);
 	p->bad |= fflush(p->out) || ferror(p->out);
 	return rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : rc;
 }

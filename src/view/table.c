@@ -173,23 +173,6 @@ static void cell_json(struct ww_json *j, const struct ww_column *c, const union 
 		ww_json_i64(j, c->name, v->i + (c->type == WW_T_TIME ? offset_ns : 0));
 }
 
-/* "not_recorded": kinds of events that the figure is made of and the trace has not. */
-static void json_lacks(struct ww_json *j, const struct ww_table *tab)
-{
-	struct ww_lack lacks[WW_NEED_N];
-	const uint32_t n = ww_analysis_lacks(tab->facts, tab->analysis, lacks);
-
-	ww_json_arr(j, "not_recorded");
-	for (uint32_t i = 0; i < n; i++) {
-		ww_json_obj(j, NULL);
-		ww_json_str(j, "what", lacks[i].what);
-		ww_json_str(j, "events", lacks[i].events);
-		ww_json_bool(j, "all", lacks[i].all);
-		ww_json_end(j);
-	}
-	ww_json_end(j);
-}
-
 int ww_table_json(FILE *out, const struct ww_table *tab)
 {
 	const struct ww_analysis *a = tab->analysis;
@@ -213,7 +196,8 @@ int ww_table_json(FILE *out, const struct ww_table *tab)
 		ww_json_end(&j);
 	}
 	ww_json_end(&j);
-	json_lacks(&j, tab);
+	struct ww_lack lacks[WW_NEED_N];
+	ww_json_lacks(&j, lacks, ww_analysis_lacks(tab->facts, tab->analysis, lacks));
 	ww_json_loss(&j, &f->loss);
 	ww_json_end(&j);
 	return ww_json_finish(&j);

@@ -73,6 +73,11 @@ SELECT writefile('out', 'x')
 SELECT zeroblob(1000000000)
 QUERIES
 ls
+echo "== what was not recorded: of an analysis, of a fact, of a part; once for all statements"
+for q in "SELECT count(*) AS n FROM sched_numa" "SELECT count(*) AS n FROM numa_move; SELECT count(*) AS n FROM numa_move" "SELECT count(*) > 0 AS some FROM syscall"; do
+	whywait sql demo.ctf "$q" 2>&1; echo "exit $?"
+done
+$W --json "SELECT 1 FROM sched_numa" | grep -A6 not_recorded
 echo "== a view goes again"
 $W "CREATE VIEW v AS SELECT 1; DROP VIEW v; SELECT * FROM v" 2>&1
 exit 0

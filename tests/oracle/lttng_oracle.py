@@ -13,7 +13,7 @@ The package dies on every state dump of LTTng 2.9 and later, because lttng_state
 import importlib.metadata, json, os, shutil, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-from tap import Tap
+from tap import Tap, call_name
 
 ON_CPU = ('running', 'running-user', 'running-kernel', 'interrupted', 'stolen')
 SHARE = 0.01            # of the CPU time that may differ
@@ -62,8 +62,8 @@ class Theirs:
             title = table['class'].get('title', '') if isinstance(table['class'], dict) else ''
             if 'TID: ' in title:
                 tid = int(title.rsplit('TID: ', 1)[1].rstrip(')]'))
-                self.calls[tid] = {r[0]['name']: r[1]['value'] for r in table['data']}
-                self.times[tid] = {r[0]['name']: figures(r) for r in table['data']}
+                self.calls[tid] = {call_name(r[0]['name']): r[1]['value'] for r in table['data']}
+                self.times[tid] = {call_name(r[0]['name']): figures(r) for r in table['data']}
         for table in self.ask('irqstats'):
             for r in table['data']:
                 if r[0]['hard']:
@@ -187,7 +187,7 @@ def compare(whywait, trace, ok, name, known=(), but=()):
     ours, theirs = Ours(whywait, trace), Theirs(trace)
     if known and ours.hidden & set(known):
         return False
-    named = {e['name'].split('syscall_entry_')[1] for e in ours.events('*syscall_entry_*')}
+    named = {call_name(e['name'].split('syscall_entry_')[1]) for e in ours.events('*syscall_entry_*')}
     cpu, ready, calls, leads, usage, used, lengths = [], [], [], ours.leads(), ours.usage(), [], []
     n_times = n_calls = n_lengths = 0
     for tid, ns in theirs.cpu.items():

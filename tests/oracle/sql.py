@@ -9,6 +9,9 @@ together every table has the rows of each. Without traces of others the one that
 """
 import collections, json, os, re, subprocess, sys, tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import call_name
+
 SRC = os.environ.get('WW_SRC') or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 W = os.environ.get('WHYWAIT') or os.path.join(SRC, 'build/whywait')
 TRACES = os.environ.get('WW_TRACES') or os.path.join(os.path.dirname(SRC), 'shared/traces')
@@ -127,7 +130,7 @@ def recomputed(trace):
         elif name == 'sched_waking':
             wakings.append((t, e['cpu'], f['tid']))
         elif re.match(r'(compat_)?syscall_entry_', name) and e['cpu'] in last:
-            calls.append((t, re.sub(r'^(compat_)?syscall_entry_', '', name), last[e['cpu']][1]))
+            calls.append((t, call_name(re.sub(r'^(compat_)?syscall_entry_', '', name)), last[e['cpu']][1]))
     return runs, wakings, calls
 
 

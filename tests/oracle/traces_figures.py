@@ -18,8 +18,8 @@ COMMANDS = 'usage sched syscalls files faults io irq locks procs net threads'.sp
 ADD_TIME = {'usage': ['cpu_ns', 'runs'], 'usage_process': ['cpu_ns'], 'usage_cpu': ['busy_ns', 'other_ns', 'idle_ns', 'unknown_ns'],
             'usage_thread_time': ['cpu_ns'], 'usage_process_time': ['cpu_ns'], 'usage_cgroup_time': ['cpu_ns'],
             'sched': ['running_ns', 'delays', 'delay_ns', 'runs', 'preempted', 'migrations'], 'sched_histogram': ['count'],
-            'syscalls': ['count', 'errors', 'total_ns', 'unfinished'], 'syscalls_process': ['count', 'errors', 'total_ns', 'unfinished'],
-            'files': ['reads', 'writes', 'read_bytes', 'written_bytes'], 'faults': [], 'io': ['count', 'merged', 'bytes', 'device_ns', 'partial'],
+            'syscalls': ['count', 'errors', 'total_ns', 'blocked_ns', 'unfinished'], 'syscalls_process': ['count', 'errors', 'total_ns', 'blocked_ns', 'unfinished'],
+            'files': ['reads', 'writes', 'read_bytes', 'written_bytes', 'total_ns', 'blocked_ns', 'disk_ns'], 'faults': [], 'io': ['count', 'merged', 'bytes', 'device_ns', 'partial'],
             'io_process': ['count', 'merged', 'bytes', 'sectors'], 'io_file': ['count', 'bytes', 'sectors'],
             'files_process': ['reads', 'writes', 'read_bytes', 'written_bytes', 'cached_bytes', 'cached_ns'], 'irq': ['count'], 'threads': ['running_ns', 'blocked_ns', 'ready_ns']}
 ADD_THREADS = {'usage': ['cpu_ns', 'runs'], 'sched': ['delays', 'delay_ns'], 'syscalls': ['count', 'errors', 'total_ns', 'blocked_ns'],
@@ -83,8 +83,13 @@ def halves(trace, kind, command, whole, begin, end):
     at = '+%.9fs' % ((end - begin) // 2 / 1e9)
     a, b = rows(trace, command, '--to', at), rows(trace, command, '--from', at)
     for c in ADD_TIME.get(kind, []):
-        tap.ok(total(a, c) + total(b, c) == total(whole, c), '%s: %s of both halves is that of the whole' % (kind, c),
-               (total(a, c), total(b, c), total(whole, c)))
+        # what is null in one of them for one read is null in the whole
+        null = {(r['pid'], r['comm']) for part in (a, b, whole) for r in part if r[c] is None} if c in ('cached_bytes', 'cached_ns') else ()
+        x, y, all_ = [total([r for r in part if not null or (r['pid'], r['comm']) not in null], c) for part in (a, b, whole)]
+        tap.ok(x + y == all_, '%s: %s of both halves is that of the whole' % (kind, c), (x, y, all_))
+    if whole and 'other_blocked_ns' in whole[0]:
+        bad = [r for part in (a, b, whole) for r in part if (r['blocked_ns'] or 0) > (r['total_ns'] or 0) or (r.get('disk_ns') or 0) > (r['blocked_ns'] or 0)]
+        tap.ok(not bad, '%s: no more was waited in calls than they took, of %d rows' % (kind, len(a) + len(b) + len(whole)), bad[:3])
     if kind == 'faults':
         tap.ok(len(a) + len(b) == len(whole), 'faults: both halves have all', (len(a), len(b), len(whole)))
     if kind == 'usage_cpu':
@@ -136,7 +141,7 @@ SAME = (('usage', 'usage_thread_time', ['cpu_ns']), ('usage', 'usage_process_tim
         ('io', 'io_file', ['count', 'bytes', 'sectors', 'queue_ns', 'device_ns', 'partial']),
         ('syscalls', 'syscalls_process', ['count', 'errors', 'total_ns', 'blocked_ns', 'unfinished', 'entered_before', 'other_blocked_ns']),
         ('files_thread', 'files_process', ['reads', 'read_bytes', 'cached_bytes', 'cached_ns', 'writes', 'written_bytes',
-                                           'other_calls', 'total_ns', 'blocked_ns', 'disk_ns', 'failed']))
+                                           'other_calls', 'total_ns', 'blocked_ns', 'disk_ns', 'other_blocked_ns', 'failed']))
 
 
 def divided(tables):

@@ -227,6 +227,16 @@ int main(void)
 	json_of_rows();
 	errors_keep_the_first_cause();
 	arena_and_vec();
+	static const struct {
+		enum ww_abi abi;
+		const char *function, *call;
+	} names[] = {{WW_ABI_X86_64, "newuname", "uname"}, {WW_ABI_X86_64, "sendfile64", "sendfile"}, {WW_ABI_X86_64, "umount", "umount2"},
+		     {WW_ABI_X86_64, "newfstatat", "newfstatat"}, {WW_ABI_X86_64, "pread64", "pread64"}, {WW_ABI_X86_64, "newfstat", "fstat"},
+		     {WW_ABI_I386, "nanosleep_time32", "nanosleep"}, {WW_ABI_I386, "sendfile64", "sendfile64"}, {WW_ABI_I386, "llseek", "_llseek"},
+		     {WW_ABI_X86_64, "newnothing64", "newnothing64"}, {WW_ABI_X86_64, "new", "new"}};
+	char buf[64];
+	for (size_t k = 0; k < WW_ARRAY_SIZE(names); k++)
+		is_str(ww_syscall_user_name(names[k].abi, names[k].function, buf, sizeof(buf)), names[k].call, names[k].function);
 	ok(!strcmp(ww_syscall_name(WW_ABI_X86_64, 0), "read") && ww_syscall_number(WW_ABI_AARCH64, "read") == 63,
 	   "read is 0 on x86-64 and 63 on aarch64");
 	ok(!strcmp(ww_syscall_name(WW_ABI_X32, 0x40000001), "write") && !ww_syscall_name(WW_ABI_I386, 99999),
