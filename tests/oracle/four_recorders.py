@@ -23,8 +23,8 @@ FTRACE = ('sched', 'irq', 'timer', 'block', 'net', 'signal', 'workqueue', 'raw_s
 def record(dir, whywait, command):
     """Each recorder's command is the next recorder. What they say; the recordings are in dir."""
     perf = ['perf', 'record', '-q', '-a', '-m', '2048', '-k', 'CLOCK_MONOTONIC', '-o', dir + '/perf.data']
-    for e in PERF:
-        perf += ['-e', e, '--exclude-perf']
+    for e in PERF: # without its own calls, which would make more of them; but what interrupts it and whom it leaves the CPU to is of all
+        perf += ['-e', e] + ['--exclude-perf'] * e.startswith('raw_syscalls')
     ftrace = ['trace-cmd', 'record', '-d', '--no-filter', '-C', 'mono', '-b', '8192', '-o', dir + '/trace.dat']
     for e in FTRACE:
         ftrace += ['-e', e]
