@@ -22,7 +22,8 @@ FTRACE = ('sched', 'irq', 'timer', 'block', 'net', 'signal', 'workqueue', 'raw_s
 
 def record(dir, whywait, command):
     """Each recorder's command is the next recorder. What they say; the recordings are in dir."""
-    perf = ['perf', 'record', '-q', '-a', '-m', '2048', '-k', 'CLOCK_MONOTONIC', '-o', dir + '/perf.data']
+    # Of BPF programs that come and go the kernel tells wrongly while another perf records too: with a time of anything.
+    perf = ['perf', 'record', '-q', '-a', '-m', '2048', '--no-bpf-event', '-k', 'CLOCK_MONOTONIC', '-o', dir + '/perf.data']
     for e in PERF: # without its own calls, which would make more of them; but what interrupts it and whom it leaves the CPU to is of all
         perf += ['-e', e] + ['--exclude-perf'] * e.startswith('raw_syscalls')
     ftrace = ['trace-cmd', 'record', '-d', '--no-filter', '-C', 'mono', '-b', '8192', '-o', dir + '/trace.dat']
@@ -79,8 +80,12 @@ def same_wait(w, waits):
 
 
 def conflict(a, b):
-    """What two recordings say of one wait that cannot both be true."""
-    if 'unknown' not in (a['cause'], b['cause']) and a['cause'] != b['cause']:
+    """What two recordings say of one wait that cannot both be true. A lock of the kernel whose holder waited for the disk is the
+    disk, through that holder, where the recording has no locks."""
+    held = {a['cause'], b['cause']} == {'lock', 'disk'} and any(
+        x['cause'] == 'disk' and 'through' in x['detail'] and x['woken_by'] and y['woken_by'] and
+        x['woken_by']['tid'] == y['woken_by']['tid'] for x, y in ((a, b), (b, a)))
+    if 'unknown' not in (a['cause'], b['cause']) and a['cause'] != b['cause'] and not held:
         return 'cause %s, %s' % (a['cause'], b['cause'])
     x, y = a['woken_by'] or {}, b['woken_by'] or {}
     if None not in (x.get('tid'), y.get('tid')) and x.get('kind') == y.get('kind') and x['tid'] != y['tid']:

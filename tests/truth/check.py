@@ -175,7 +175,9 @@ class Scenario:
         mine = [l for l in self.lines if l['t'] == 'wait' and l['tid'] == c['tid']]
         waits = [w for w in rep.waits if overlap(c['start'], c['end'], w['t0'], w['t1']) and
                  any(overlap(l['start'], l['end'], w['t0'], w['t1']) for l in mine)]
-        covered = sum(overlap(c['start'], c['end'], w['t0'], w['t1']) for w in waits)
+        # While it was blocked it woke nobody: a wait that ended before was for something else.
+        covered = sum(overlap(c['start'], c['end'], w['t0'], w['t1']) for w in waits
+                      if c['state'] != 'blocked' or w['t1'] > c['end'] - EDGE_NS)
         known = c['known']
         if 'blocked' in c['state']:
             known -= raw.dispatch(c['who'], c['start'], c['end']) + raw.stolen_ns(c['who'], c['start'], c['end'])

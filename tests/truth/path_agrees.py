@@ -123,7 +123,10 @@ def against_program(lines, paths, offset, raw):
         at = [s for s in paths[l['tid']]['segments'] if s['start_ns'] < end and s['start_ns'] + s['dur_ns'] > start]
         span = lambda s: min(end, s['start_ns'] + s['dur_ns']) - max(start, s['start_ns'])
         if l['t'] == 'chain':   # of what it did, the part during which the other waited
-            known -= (end - start) - sum(span(s) for s in at if s['depth'])
+            # While it was blocked it woke nobody: what the other waited before it ran for the last time was something else.
+            ran = [s['start_ns'] for s in at if not s['depth'] and s['start_ns'] + s['dur_ns'] < end - EDGE_NS]
+            since = max(ran) if ran and states == {'blocked'} else start
+            known -= (end - start) - sum(span(s) for s in at if s['depth'] and s['start_ns'] + s['dur_ns'] > since)
         # The disk may have been waited for by a helper (a journal, a worker), which then ran.
         storage = causes & {'disk', 'fault', 'reclaim'}
         right = sum(span(s) for s in at if s['tid'] == who and (s['kind'] in causes or s['kind'] in states) or
