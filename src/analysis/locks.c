@@ -6,7 +6,7 @@
 
 extern const struct ww_analysis ww_analysis_locks;
 
-enum { KIND, PID, OBJECT, WAITER, HOLDER, COUNT, TOTAL, AVG, P99, MAX, MAX_AT, TIMED_OUT, INTERRUPTED, UNFINISHED, STACK, NCOLUMNS };
+enum { KIND, PID, OBJECT, WAITER, HOLDER, COUNT, TOTAL, AVG, P99, MAX, MAX_AT, TIMED_OUT, INTERRUPTED, UNFINISHED, OTHER, STACK, NCOLUMNS };
 
 static const struct ww_column columns[NCOLUMNS] = {
 	[KIND] = {"kind", "kind", WW_T_STR, "futex, lock (in the kernel), filelock"},
@@ -23,6 +23,7 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[TIMED_OUT] = {"timed_out", "timed out", WW_T_COUNT, "of these: a timeout ended it"},
 	[INTERRUPTED] = {"interrupted", "by a signal", WW_T_COUNT, "of these: a signal ended it, or the end of the process"},
 	[UNFINISHED] = {"unfinished", "not over", WW_T_COUNT, "of these: it lasted until the end of the trace"},
+	[OTHER] = {"other_ns", "in earlier ones", WW_T_DUR, "of waits that began before the range, what of them is in it"},
 	[STACK] = {"stack", "called from, innermost first", WW_T_TEXT,
 		   "the program's functions in the longest one; empty: not recorded (record --stacks, perf record -g, LTTng's callstack-user)"},
 };
@@ -31,7 +32,7 @@ struct sum {
 	uint32_t thread, file, count, timed_out, interrupted, unfinished, longest; /* longest: a state row */
 	uint8_t kind; /* a cause */
 	uint64_t object;
-	int64_t ns, max, max_at;
+	int64_t ns, max, max_at, other;
 };
 
 struct waits {
@@ -42,11 +43,14 @@ static int longest_first(const void *a, const void *b)
 {
 	const struct sum *x = a, *y = b;
 
-	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+	const int64_t i = x->ns + x->other, k = y->ns + y->other;
+
+	return i < k ? 1 : i > k ? -1 : 0;
 }
 
-static void add(const struct ww_facts *f, uint32_t i, enum ww_cause kind, struct ww_rows *rows, struct waits *waits,
-		struct ww_samples *samples)
+/* A wait that began before the range is in its row for what of it is in the range, and in no other figure. */
+static void add(const struct ww_facts *f, const struct ww_query *q, uint32_t i, enum ww_cause kind, struct ww_rows *rows,
+		struct waits *waits, struct ww_samples *samples)
 {
 	uint32_t t = f->state.thread[i];
 	uint64_t object = f->state.object[i] ? f->state.object[i] : f->state.file[i];
@@ -57,6 +61,13 @@ static void add(const struct ww_facts *f, uint32_t i, enum ww_cause kind, struct
 	s->kind = (uint8_t)kind;
 	s->object = f->state.object[i];
 	s->file = f->state.file[i];
+	*ww_vec_push(&waits->states) = i;
+	*ww_vec_push(&waits->rows) = row;
+	if (!ww_query_holds(q, f->state.start_ts_ns[i])) {
+		s->other += ww_query_part(q, f->state.start_ts_ns[i], f->state.dur_ns[i]);
+		s->longest = s->count ? s->longest : i;
+		return;
+	}
 	s->count++;
 	s->timed_out += f->state.cause[i] == WW_CA_TIMER;
 	s->interrupted += f->state.cause[i] == WW_CA_SIGNAL;
@@ -68,8 +79,6 @@ static void add(const struct ww_facts *f, uint32_t i, enum ww_cause kind, struct
 		s->longest = i;
 	}
 	ww_samples_push(samples, row, f->state.dur_ns[i]);
-	*ww_vec_push(&waits->states) = i;
-	*ww_vec_push(&waits->rows) = row;
 }
 
 static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
@@ -85,9 +94,10 @@ static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww
 	c[WAITER].s = ww_name_thread(x->mem, f, s->thread);
 	c[COUNT].i = s->count;
 	c[TOTAL].i = s->ns;
-	c[AVG].i = s->ns / s->count;
-	c[MAX].i = s->max;
-	c[MAX_AT].i = s->max_at;
+	c[AVG].i = s->count ? s->ns / s->count : WW_NO_VALUE;
+	c[MAX].i = s->count ? s->max : WW_NO_VALUE;
+	c[MAX_AT].i = s->count ? s->max_at : WW_NO_VALUE;
+	c[OTHER].i = s->other;
 	c[TIMED_OUT].i = s->timed_out;
 	c[INTERRUPTED].i = s->interrupted;
 	c[UNFINISHED].i = s->unfinished;
@@ -115,9 +125,8 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 		for (uint32_t i = first; i < first + n; i++) {
 			const enum ww_cause kind = ww_lock_wait(f, i);
 
-			if (kind != WW_CA_NONE && ww_query_holds(q, f->state.start_ts_ns[i]) &&
-			    ww_query_takes_at(f, q, t, f->state.start_ts_ns[i]))
-				add(f, i, kind, &rows, &waits, &samples);
+			if (kind != WW_CA_NONE && ww_query_takes_at(f, q, t, f->state.start_ts_ns[i]))
+				add(f, q, i, kind, &rows, &waits, &samples);
 		}
 	}
 	ww_holders_share(f, waits.states.v, waits.rows.v, (uint32_t)waits.states.n, &holders);

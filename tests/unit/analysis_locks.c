@@ -181,6 +181,30 @@ static void test_lacks(void)
 	ww_facts_release(&f);
 }
 
+/* a range in which the waits of test_handed_on are under way, and none of them begins or ends */
+static void test_range(void)
+{
+	const struct ww_query q = {.tid = -1, .pid = 1, .from_ts_ns = 20, .to_ts_ns = 70};
+	struct ww_arena mem;
+	struct ww_table t;
+	struct world w;
+
+	begin(&w);
+	waits(&w, w.a, 0, 90, 0x10, OP_WAIT, TAKEN, WW_CA_FUTEX, w.m);
+	waits(&w, w.b, 1, 95, 0x10, OP_WAIT, TAKEN, WW_CA_FUTEX, w.a);
+	waits(&w, w.b, 200, 300, 0x10, OP_WAIT, TAKEN, WW_CA_FUTEX, w.m);
+	ww_facts_seal(&w.f, NULL);
+	ww_arena_init(&mem);
+	TAP_NEED(ww_analysis_find("locks")->run(&mem, &w.f, &q, &t, NULL) == 0 && t.nrows == 2, "two waited in the range");
+	for (uint32_t i = 0; i < 2; i++) {
+		is_i64(cell(&t, i, "other_ns", NULL), 50, "all of it");
+		is_i64(cell(&t, i, "count", NULL), 0, "in waits that did not begin there");
+		is_i64(cell(&t, i, "max_ns", NULL), WW_NO_VALUE, "of which there is none that is longest");
+	}
+	ww_arena_release(&mem);
+	ww_facts_release(&w.f);
+}
+
 int main(void)
 {
 	test_handed_on(OP_WAIT, TAKEN, "c (4) 98 by m (1), timed out 0, by a signal 0, not over 0", "a mutex");
@@ -189,6 +213,7 @@ int main(void)
 	test_taken_in_between();
 	test_ended_otherwise();
 	test_kinds();
+	test_range();
 	test_lacks();
 	return done_testing();
 }
