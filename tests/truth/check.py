@@ -19,7 +19,7 @@ What is taken off before comparing, each measured by babeltrace2 in the same tra
   wait there may be shorter by that much.
 - Some virtual machines hide the switches away from init's threads from every tracepoint. Who came after such a
   thread, and when, nobody can tell: the time until the next switch on that CPU is dark, and `unknown` is the right
-  answer there. Any other switch that is missing is our loss, and fails.
+  answer there. So it is of a wait whose wakeup no event tells of, if such a thread had a CPU meanwhile. Any other switch that is missing is our loss, and fails.
 - A thread that sleeps may still be in its run queue for a while (delayed dequeue), and be moved to another CPU with it: from
   then until it is woken the books count it as delayed, and a program takes that for less waiting.
 - A program that knows that it waited for the disk does not know that a lock of the kernel was in between, whose holder
@@ -121,6 +121,11 @@ class Scenario:
             if ns < 1000:
                 continue
             by = r['woken_by'] or {}
+            if r['cause'] == 'unknown' and by.get('kind') in (None, 'unknown'):
+                dark = min(ns, overlaps(raw.unseen.get(w['tid'], []), max(w['start'], r['t0']), min(w['end'], r['t1'])))
+                known -= dark
+                most -= dark
+                ns -= dark
             if r['cause'] == 'unknown' and 'kthread' in causes and by.get('kind') == 'thread':
                 # A thread of the kernel that ends, or RCU: of that nobody knows more; and how long it had no CPU is no part of it.
                 idle = min(ns, overlaps([(a, b) for a, b, _ in raw.ready.get(by['tid'], [])],
@@ -157,7 +162,7 @@ class Scenario:
                 wrong += ns
                 self.fail('want %s by %s %s in %s, said %s in %s' % (
                     w['cause'], w['kind'], w['waker'] or '', w['syscall'], said, r['syscall']))
-        self.add(known, right, wrong, unknown, most)
+        self.add(max(0, known), right, wrong, unknown, max(0, most))
 
     def add(self, known, right, wrong, unknown, most=0):
         """most: what may have been known, where that is not certain."""
@@ -381,6 +386,7 @@ class Raw:
         self.switches, self.major, self.gaps, self.bills, self.late, self.stolen = {}, {}, {}, {}, {}, {}
         self.ready, self.runs = {}, {}     # {tid: [(from, to, cpu)]}, {cpu: [(from, to, tid)]}
         self.refills = []   # when a group that had used up its time got more
+        self.unseen = {}    # {tid: [(from, to)]}: it slept, and nobody saw its wakeup
         self.moved = {}     # {tid: [(from, to)]}: it slept, and was moved as if it were ready
         self.locks = {}     # {tid: [(from, to)]}: it waited for a lock of the kernel
         self.dark = {}      # {tid: [(from, to)]}: it may have come to a CPU unseen
@@ -392,7 +398,7 @@ class Raw:
         p = subprocess.run('"%s" --clock-seconds "%s" 2>/dev/null | grep -E "%s"' % (bt, trace, self.EVENTS),
                            shell=True, stdout=subprocess.PIPE, timeout=120)
         waking, ready, on, clocked, taken, wanted, asleep = {}, {}, {}, {}, {}, {}, {}
-        hidden, names = set(HIDDEN), {}
+        hidden, names, slept, hid_at = set(HIDDEN), {}, {}, -1
         lines = p.stdout.decode(errors='replace').splitlines()
         ticks = tick_timers(lines)
         for line in lines:
@@ -420,10 +426,16 @@ class Raw:
                 on[f['cpu_id']] = (ts, int(f['next_tid']))
                 if f['next_comm'].strip('"') in HIDDEN_NAMES:
                     hidden.add(int(f['next_tid']))
+                hid_at = ts if int(f['next_tid']) in hidden or who in hidden else hid_at
+                if int(f['next_tid']) in slept:
+                    since = slept.pop(int(f['next_tid']))
+                    if hid_at >= since or any(w in hidden for _, w in on.values()):
+                        self.unseen.setdefault(int(f['next_tid']), []).append((since, ts))
                 if state in (0, 256):
                     ready[int(f['prev_tid'])] = [(ts, f['cpu_id'])]
                 else:
                     asleep[int(f['prev_tid'])] = None
+                    slept[int(f['prev_tid'])] = ts
             elif 'whywait_current:' in line:    # what is said of a switch that nobody saw
                 begun, who = on.get(f['cpu_id'], (0, int(f['tid'])))
                 if who != int(f['tid']):
@@ -432,6 +444,7 @@ class Raw:
                 on[f['cpu_id']] = (begun, int(f['tid']))
             elif 'sched_waking:' in line:
                 waking[int(f['tid'])] = ts
+                slept.pop(int(f['tid']), None)
                 since = asleep.pop(int(f['tid']), None)
                 if since is not None:
                     self.moved.setdefault(int(f['tid']), []).append((since, ts))

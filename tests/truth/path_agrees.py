@@ -113,8 +113,9 @@ def against_program(lines, paths, offset, raw):
             continue
         known = l['known'] - raw.dispatch(who, l['start'], l['end']) - raw.billed(who, l['start'], l['end'])
         known -= raw.stolen_ns(who, l['start'], l['end'])
-        if not states - {'preempted', 'runqueue', 'throttled'}:
-            known -= sum(max(0, min(b, l['end']) - max(a, l['start'])) for a, b in raw.moved.get(who, []))
+        for of, which in ((raw.moved, {'preempted', 'runqueue', 'throttled'}), (raw.unseen, {'blocked'})):     # see check.py
+            if not states - which:
+                known -= sum(max(0, min(b, l['end']) - max(a, l['start'])) for a, b in of.get(who, []))
         if 'disk' in causes:
             known -= raw.contended_ns(who, l['start'], l['end'])
         if states == {'blocked'} and raw.stayed(who, l['start'], l['end']):
