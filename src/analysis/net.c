@@ -1,6 +1,6 @@
 /* net.c - connections: packets, bytes, retransmissions, round trips, and how long somebody waited for them.
  *
- * A connection's two directions are one row; "here" is the end that sent its first packet in the trace. A
+ * A connection's two directions are one row; "here" is the end that sent its first packet in the range. A
  * packet seen twice inside one host (sent and received over loopback) counts once, as sent. A segment whose
  * bytes were sent before in the same direction is a retransmission. The round trip is the time from a
  * segment with data, sent from this host, to the first packet back that acknowledges its end; of segments
@@ -18,7 +18,7 @@ enum { PROTO, HERE, THERE, PACKETS, SENT, RECEIVED, RETRANS, RTT, RTT_MAX, BEGIN
 
 static const struct ww_column columns[NCOLUMNS] = {
 	[PROTO] = {"proto", "protocol", WW_T_STR, "tcp, udp, icmp, or its number"},
-	[HERE] = {"local", "from", WW_T_STR, "the end that sent the first packet in the trace"},
+	[HERE] = {"local", "from", WW_T_STR, "the end that sent the first packet in the range; of another range it may be the other one"},
 	[THERE] = {"remote", "to", WW_T_STR, ""},
 	[PACKETS] = {"packets", "packets", WW_T_COUNT, "both directions; over loopback once each"},
 	[SENT] = {"sent_bytes", "sent", WW_T_BYTES, "payload, from the first end"},
