@@ -1,6 +1,7 @@
 /* block.c - block requests: queued, merged, issued, completed. Keyed by (device, sector) while in flight. */
 #include "model/model_private.h"
 
+enum { IS_READ, IS_WRITE, IS_FLUSH, IS_DISCARD }; /* block_io.write */
 enum { RWBS_WRITE = 1, RWBS_DISCARD = 2, RWBS_FLUSH = 1 << 8, RWBS_PREFLUSH = 1 << 10 };
 
 /* LTTng writes bits, the kernel's own tracepoints a string such as "WS", "FF", "RA", "D".
@@ -11,17 +12,17 @@ static uint8_t direction(const struct ww_event *ev)
 		const struct ww_value *v = &ev->v[S_RQ_RWBS];
 
 		if (memchr(v->p, 'W', v->len))
-			return 1;
+			return IS_WRITE;
 		if (memchr(v->p, 'D', v->len))
-			return 3;
-		return memchr(v->p, 'F', v->len) ? 2 : 0;
+			return IS_DISCARD;
+		return memchr(v->p, 'F', v->len) ? IS_FLUSH : IS_READ;
 	}
 	uint64_t bits = ww_v_u64(ev, S_RQ_RWBS);
 	if (bits & RWBS_DISCARD)
-		return 3;
+		return IS_DISCARD;
 	if (bits & (RWBS_FLUSH | RWBS_PREFLUSH) && !ww_v_u64(ev, S_RQ_NR))
-		return 2;
-	return bits & RWBS_WRITE ? 1 : 0;
+		return IS_FLUSH;
+	return bits & RWBS_WRITE ? IS_WRITE : IS_READ;
 }
 
 static uint64_t key_of(uint32_t dev, const struct ww_event *ev)
@@ -220,6 +221,50 @@ void ww_on_rq_merge(struct ww_model *m, const struct ww_event *ev)
 	m->f->block_io.merged[row] = 1;
 }
 
+static struct ww_flushes *flushes_of(struct ww_model *m, uint32_t dev)
+{
+	bool isnew;
+	const uint64_t i = *ww_u64map_get(&m->flushes, dev, m->flush.n, &isnew);
+
+	if (isnew)
+		*ww_vec_push(&m->flush) = (struct ww_flushes){0, WW_NONE, WW_NONE};
+	return &m->flush.v[i];
+}
+
+static void flush_issued(struct ww_model *m, uint32_t row)
+{
+	struct ww_flushes *x = flushes_of(m, m->f->block_io.dev[row]);
+
+	x->in_flight++;
+	x->issued = row;
+}
+
+static void flush_completed(struct ww_model *m, uint32_t row)
+{
+	struct ww_flushes *x = flushes_of(m, m->f->block_io.dev[row]);
+
+	x->in_flight -= x->in_flight > 0;
+	x->completed = row;
+}
+
+/* Which request completes, that is not in flight at that sector; WW_NONE: one that the trace has not seen begin.
+ * - A flush: kernels before 6.5 issue it at sector 0 and complete it at -1. There is one at a time for each queue.
+ * - One without data after one with: the machinery for flushes completes the request a second time when what it needed
+ *   behind the data is done; and a write of nothing but a flush, after that flush.
+ * source block/blk-flush.c:blk_flush_complete_seq, mq_flush_data_end_io */
+static uint32_t completed_before(struct ww_model *m, const struct ww_event *ev, uint64_t key)
+{
+	const struct ww_flushes *x = flushes_of(m, dev_of(ev));
+	const uint64_t *i;
+
+	if (bytes_of(ev))
+		return WW_NONE;
+	if (direction(ev) == IS_FLUSH)
+		return x->in_flight == 1 && m->f->block_io.completed_ts_ns[x->issued] < 0 ? x->issued : WW_NONE;
+	i = ww_u64map_find(&m->block_done, key);
+	return i ? (uint32_t)*i : x->completed;
+}
+
 void ww_on_rq_issue(struct ww_model *m, const struct ww_event *ev)
 {
 	uint32_t row = in_flight(m, dev_of(ev), true, ev);
@@ -227,6 +272,8 @@ void ww_on_rq_issue(struct ww_model *m, const struct ww_event *ev)
 	if (m->f->block_io.issued_ts_ns[row] >= 0)
 		set_queued(m, row);
 	m->f->block_io.issued_ts_ns[row] = m->now;
+	if (m->f->block_io.write[row] == IS_FLUSH)
+		flush_issued(m, row);
 	if (bytes_of(ev)) /* more than when it was queued: others went into it */
 		m->f->block_io.bytes[row] = bytes_of(ev);
 	set_submitter(m, row);
@@ -234,12 +281,25 @@ void ww_on_rq_issue(struct ww_model *m, const struct ww_event *ev)
 
 void ww_on_rq_complete(struct ww_model *m, const struct ww_event *ev)
 {
-	uint64_t key = key_of(dev_of(ev), ev), *i = ww_u64map_find(&m->block_open, key);
-	uint32_t row = i ? (uint32_t)*i : new_request(m, dev_of(ev), ev);
+	enum { MAX_DONE = 4096 };
+	const uint64_t key = key_of(dev_of(ev), ev), *i = ww_u64map_find(&m->block_open, key);
+	uint32_t row = i ? (uint32_t)*i : completed_before(m, ev, key);
 
+	if (row != WW_NONE && m->f->block_io.completed_ts_ns[row] >= 0) {
+		ww_cpu_done(m, WW_WK_BLOCK, row);
+		return;
+	}
+	if (row == WW_NONE)
+		row = new_request(m, dev_of(ev), ev);
 	m->f->block_io.completed_ts_ns[row] = m->now;
-	if (i)
-		ww_u64map_del(&m->block_open, key);
+	ww_u64map_del(&m->block_open, ww_hash_mix(m->f->block_io.dev[row], m->f->block_io.sector[row]));
+	if (m->f->block_io.write[row] == IS_FLUSH) {
+		flush_completed(m, row);
+	} else {
+		if (m->block_done.n >= MAX_DONE)
+			ww_u64map_clear(&m->block_done);
+		ww_u64map_put(&m->block_done, key, row);
+	}
 	ww_cpu_done(m, WW_WK_BLOCK, row);
 }
 

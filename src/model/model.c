@@ -302,7 +302,7 @@ static void handle(struct ww_model *m, const struct ww_event *ev)
 static void release(struct ww_model *m)
 {
 	struct ww_u64map *maps[] = {&m->by_pid, &m->files, &m->irqs, &m->devices,
-				    &m->block_open, &m->disks, &m->bios, &m->timer_open, &m->skb_sent, &m->flow_sent,
+				    &m->block_open, &m->block_done, &m->flushes, &m->large_sent, &m->disks, &m->bios, &m->timer_open, &m->skb_sent, &m->flow_sent,
 				    &m->sock_ino, &m->work_open, &m->epoll, &m->fd_tables,
 				    &m->files_by_name, &m->sock_addr, &m->cgroups, &m->functions};
 
@@ -313,6 +313,8 @@ static void release(struct ww_model *m)
 		ww_vec_free(&m->proc.v[i]->vmas);
 	}
 	ww_vec_free(&m->armed);
+	ww_vec_free(&m->flush);
+	ww_vec_free(&m->large);
 	ww_vec_free(&m->armed_free);
 	ww_vec_free(&m->cpus);
 	ww_vec_free(&m->thr);

@@ -57,6 +57,16 @@ struct ww_stack_top { /* what may be return addresses, from the frame before `fr
 	uint32_t file[WW_STACK_TOPS];
 };
 
+/* The flushes of a device: block_io rows, or WW_NONE. */
+struct ww_flushes {
+	uint32_t in_flight, issued, completed; /* how many; the last ones */
+};
+
+/* The last sends of a flow that are larger than a frame: packet rows. */
+struct ww_large {
+	uint32_t row[16], n; /* n: ever */
+};
+
 struct ww_armed { /* a timer that waits to fire */
 	uint64_t object;
 	uint32_t by, trigger; /* thread; packet */
@@ -74,6 +84,7 @@ struct ww_cpu {
 	 * event that shows that the context is another. */
 	struct ww_done loose;
 	struct ww_done trigger; /* received packet or expired timer that a sent packet answers */
+	int64_t last;           /* event that the model looked at */
 	int64_t known_from;     /* first event, or end of the last gap */
 	int64_t gap_from;       /* begin of that gap, or known_from */
 	struct ww_armed expiring; /* taken off its queue just now: a timer that fires is, before it does */
@@ -193,13 +204,18 @@ struct ww_model {
 	struct ww_u64map by_pid, files, irqs, devices;
 	struct ww_u64map block_open;  /* (dev, sector) -> block_io row */
 	struct ww_u64map disks;       /* number of a disk or partition -> of the disk */
+	struct ww_u64map block_done;  /* the same -> row that completed there last, with data */
+	struct ww_u64map flushes;     /* device -> struct ww_flushes, index */
 	struct ww_u64map bios;        /* (sector, thread) -> row of the bio whose disk is not known */
 	struct ww_u64map timer_open;  /* address -> index in armed */
 	WW_VEC(struct ww_armed) armed;
+	WW_VEC(struct ww_flushes) flush;
+	WW_VEC(struct ww_large) large;
 	WW_VEC(uint32_t) armed_free;
 	WW_VEC(struct ww_stack_top) stack_tops;
 	struct ww_u64map skb_sent;    /* skb address -> packet row */
 	struct ww_u64map flow_sent;   /* headers -> packet row */
+	struct ww_u64map large_sent;  /* addresses and ports -> index in large */
 	struct ww_sent *sent_ring;    /* the last sends, in order: what leaves it leaves the maps */
 	uint32_t sent_at;
 	const struct ww_model_opts *give; /* packets are given away: to its `packets`; NULL not */
@@ -327,6 +343,7 @@ static inline bool ww_cpu_enter(struct ww_model *m, int32_t cpu)
 		return false;
 	m->cpu = &m->cpus.v[cpu];
 	m->cpu_nr = (uint32_t)cpu;
+	m->cpu->last = m->now;
 	return true;
 }
 void ww_cpu_push(struct ww_model *m, enum ww_irq_kind kind, int32_t vector, uint32_t name);
@@ -353,6 +370,8 @@ void ww_cpu_take(struct ww_model *m, struct ww_thr *t, int32_t prio);
 /* t turns out to have a CPU, of which it is not known since `from` who had it. What waited for a CPU may have got
  * this one at any time since. */
 bool ww_came_unseen(struct ww_model *m, struct ww_thr *t, int64_t from);
+/* t turns out to be elsewhere than on the CPU that it had last: it left that after the last event there, unseen. */
+void ww_left_unseen(struct ww_model *m, struct ww_thr *t);
 /* The switch says that prev ran here, and we did not know: it did since the CPU became known, if it did not wait for a
  * CPU then. */
 void ww_cpu_resync(struct ww_model *m, struct ww_thr *prev);

@@ -162,12 +162,67 @@ static uint32_t push(struct ww_model *m, const struct ww_packet *p)
 	return m->given + ww_packet_push(m->f, p);
 }
 
+/* Of one direction of a connection. */
+static uint64_t direction_key(const struct ww_packet *p)
+{
+	uint64_t k = ww_hash_mix(ww_hash_mix(p->saddr_hi, p->saddr_lo), ww_hash_mix(p->daddr_hi, p->daddr_lo));
+
+	return ww_hash_mix(k, (uint64_t)p->sport << 16 | p->dport);
+}
+
+static bool is_large(const struct ww_packet *p)
+{
+	enum { FRAME = 1500 };
+
+	return p->proto == PROTO_TCP && p->len > FRAME;
+}
+
+static void remember_large(struct ww_model *m, const struct ww_packet *p, uint32_t row)
+{
+	enum { MAX_FLOWS = 1 << 14 };
+	bool isnew;
+
+	if (!is_large(p))
+		return;
+	if (m->large_sent.n >= MAX_FLOWS) {
+		ww_u64map_clear(&m->large_sent);
+		ww_vec_clear(&m->large);
+	}
+	const uint64_t i = *ww_u64map_get(&m->large_sent, direction_key(p), m->large.n, &isnew);
+	if (isnew)
+		*ww_vec_push(&m->large) = (struct ww_large){0};
+	struct ww_large *x = &m->large.v[i];
+	x->row[x->n++ % WW_ARRAY_SIZE(x->row)] = row;
+}
+
+/* A segment of more than the device takes at once is cut up before it is received: of which send is this a piece? The
+ * last one, if it was sent again. */
+static uint32_t cut_from(const struct ww_model *m, const struct ww_packet *p)
+{
+	const struct ww_packet_cols *c = &m->f->packet;
+	const uint64_t *i = p->proto == PROTO_TCP && p->payload && m->large_sent.n ? ww_u64map_find(&m->large_sent, direction_key(p)) : NULL;
+
+	if (!i)
+		return WW_NONE;
+	const struct ww_large *x = &m->large.v[*i];
+	for (uint32_t n = x->n, seen = 0; n-- > 0 && seen < WW_ARRAY_SIZE(x->row); seen++) {
+		const uint32_t row = x->row[n % WW_ARRAY_SIZE(x->row)], k = row - m->given;
+
+		if (row < m->given)
+			break;
+		if (p->seq - c->seq[k] < c->payload[k] && p->seq + p->payload - c->seq[k] <= c->payload[k])
+			return row;
+	}
+	return WW_NONE;
+}
+
 void ww_on_net_send(struct ww_model *m, const struct ww_event *ev)
 {
 	struct ww_packet p = packet_of(m, ev, true);
 	uint32_t row = push(m, &p);
 
 	remember(m, p.skb, flow_key(&p), row);
+	remember_large(m, &p, row);
 }
 
 /* An skb's address is used again: what came is the packet that was sent only if the headers agree, or, where the trace has
@@ -198,6 +253,8 @@ void ww_on_net_recv(struct ww_model *m, const struct ww_event *ev)
 			match = *i;
 		ww_u64map_del(&m->flow_sent, key);
 	}
+	if (match == WW_NONE)
+		match = cut_from(m, &p);
 	p.match = (uint32_t)match;
 	if (match != WW_NONE) /* the next row's; it is not given away yet */
 		m->f->packet.match[match - m->given] = m->given + m->f->packet.n;

@@ -86,8 +86,7 @@ void ww_cpu_take(struct ww_model *m, struct ww_thr *t, int32_t prio)
 {
 	struct ww_cpu *c = m->cpu;
 
-	if (t->cpu != (int16_t)m->cpu_nr)
-		ww_cpu_lose(m, t->cpu); /* it left there in a gap */
+	ww_left_unseen(m, t);
 	c->cur = t->index;
 	c->run_start = m->now;
 	c->run_prio = prio;

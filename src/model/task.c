@@ -84,6 +84,7 @@ void ww_on_fork(struct ww_model *m, const struct ww_event *ev)
 
 	if (!parent || tid <= 0 || tid > WW_MAX_TID)
 		return;
+	ww_thr_set_pid(m, parent, (int32_t)ww_v_int(ev, S_FK_PARENT_PID, -1));
 	if (t && ww_thr_newborn(m, t) && m->f->thread.parent[t->index] == parent->index) {
 		t->st.state = WW_ST_RUNQUEUE; /* perf has told of this fork */
 	} else {
@@ -173,6 +174,7 @@ void ww_on_exec(struct ww_model *m, const struct ww_event *ev)
 		return;
 	if (old != tid)
 		t = take_over(m, t, (int32_t)tid);
+	ww_thr_set_pid(m, t, t->tid); /* all other threads are gone */
 	uint32_t exe = ww_v_str(m, ev, S_EX_FILE);
 	const char *path = ww_facts_str(m->f, exe), *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;

@@ -50,7 +50,11 @@ struct ww_thr *ww_thr_get(struct ww_model *m, int64_t tid)
 	 * thread's end is its wake (a wait for it, an exit status), not another thread. */
 	if (t)
 		return t->dead ? NULL : t;
-	return ww_thr_new(m, (int32_t)tid, m->begin);
+	t = ww_thr_new(m, (int32_t)tid, m->begin);
+	const uint64_t *p = ww_u64map_find(&m->by_pid, (uint64_t)tid);
+	if (p && m->f->process.main_thread[*p] == WW_NONE)
+		ww_thr_set_pid(m, t, (int32_t)tid);
+	return t;
 }
 
 struct ww_proc *ww_proc_get(struct ww_model *m, int32_t pid)
@@ -78,6 +82,9 @@ void ww_thr_set_pid(struct ww_model *m, struct ww_thr *t, int32_t pid)
 	m->f->thread.process[t->index] = p->index;
 	if (t->tid == pid)
 		m->f->process.main_thread[p->index] = t->index;
+	struct ww_thr *first = t->tid == pid ? NULL : ww_thr_find(m, pid);
+	if (first && !first->dead && first->proc == WW_NONE)
+		ww_thr_set_pid(m, first, pid);
 }
 
 void ww_thr_rename(struct ww_model *m, struct ww_thr *t, uint32_t comm, int64_t ts_ns)

@@ -77,6 +77,22 @@ bool ww_came_unseen(struct ww_model *m, struct ww_thr *t, int64_t from)
 	return true;
 }
 
+void ww_left_unseen(struct ww_model *m, struct ww_thr *t)
+{
+	const int16_t cpu = t->cpu;
+
+	if (cpu < 0 || cpu == (int16_t)m->cpu_nr || (size_t)cpu >= m->cpus.n)
+		return;
+	struct ww_cpu *c = &m->cpus.v[cpu];
+	if (c->cur == t->index) {
+		const int64_t last = WW_MAX(WW_MAX(c->last, c->run_start), t->st.start);
+		ww_cpu_end_run(m, c, t->index, last, WW_RE_UNKNOWN, 0, WW_NONE);
+		t->cpu = -1;
+		ww_thr_state(m, t, last, WW_ST_UNKNOWN);
+	}
+	ww_cpu_lose(m, cpu);
+}
+
 void ww_cpu_resync(struct ww_model *m, struct ww_thr *prev)
 {
 	struct ww_cpu *c = m->cpu;
@@ -85,8 +101,7 @@ void ww_cpu_resync(struct ww_model *m, struct ww_thr *prev)
 
 	if (old)
 		leave_unseen(m, old, prev);
-	if (prev->cpu != (int16_t)m->cpu_nr)
-		ww_cpu_lose(m, prev->cpu);
+	ww_left_unseen(m, prev);
 	c->cur = prev->index;
 	c->run_prio = -1;
 	prev->cpu = (int16_t)m->cpu_nr;

@@ -38,7 +38,7 @@ static const struct ww_vocab_row rows[] = {
 	{WW_K_NUMA_SWAP, "sched_swap_numa", "src_pid src_nid dst_nid dst_pid"},
 	{WW_K_NUMA_STICK, "sched_stick_numa", "src_pid|pid src_nid dst_nid"},
 	{WW_K_FORK, "sched_process_fork",
-	 "parent_tid|parent_pid child_tid|child_pid child_pid&child_tid child_comm child_ns_inum vtids"},
+	 "parent_tid|parent_pid child_tid|child_pid child_pid&child_tid child_comm child_ns_inum vtids parent_pid&parent_tid"},
 	{WW_K_EXEC, "sched_process_exec", "filename tid|pid old_tid|old_pid"},
 	{WW_K_EXIT, "sched_process_exit", "tid|pid"},
 	{WW_K_EXIT, "perf_exit", "tid"},

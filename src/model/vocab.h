@@ -37,7 +37,7 @@ enum ww_kind {
 /* Slots, per kind; the order is that of the field lists in vocab.c. */
 enum { S_SW_PREV, S_SW_NEXT, S_SW_STATE, S_SW_NEXT_PRIO, S_SW_PREV_PRIO, S_SW_NEXT_COMM, S_SW_PREV_COMM, S_SW_CHAIN, S_SW_KERNEL_STACK, S_SW_USER_STACK, S_SW_PID };
 enum { S_WK_TID, S_WK_CPU, S_WK_COMM, S_WK_FLAGS };
-enum { S_FK_PARENT, S_FK_CHILD, S_FK_PID, S_FK_COMM, S_FK_NS, S_FK_VTIDS };
+enum { S_FK_PARENT, S_FK_CHILD, S_FK_PID, S_FK_COMM, S_FK_NS, S_FK_VTIDS, S_FK_PARENT_PID };
 enum { S_PF_PID, S_PF_PPID, S_PF_TID, S_PF_PTID, S_PF_TIME }; /* perf's own record of a fork */
 enum { S_PC_PID, S_PC_TID, S_PC_COMM, S_PC_EXEC };
 enum { S_EX_FILE, S_EX_TID, S_EX_OLD };

@@ -118,8 +118,44 @@ static void test_same_address(void)
 	}
 }
 
+#define TCP(sport, dport, seq, payload) \
+	"network_header.ipv4.protocol=6 network_header.ipv4.saddr=#7f000001 network_header.ipv4.daddr=#7f000001 " \
+	"network_header.ipv4.transport_header.tcp.source_port=" #sport " network_header.ipv4.transport_header.tcp.dest_port=" #dport \
+	" network_header.ipv4.transport_header.tcp.seq=" #seq " network_header.ipv4.transport_header.tcp.ack_seq=1" \
+	" network_header.ipv4.transport_header.tcp.data_offset=8 network_header.ipv4.transport_header.tcp.flags=24" \
+	" network_header.ipv4.tot_len=" #payload
+
+/* A segment that is cut up before it is received (lengths here are of the payload and 52 bytes of headers). */
+static void test_cut(void)
+{
+	static const struct { const char *event, *fields; uint32_t match; const char *what; } rows[] = {
+		{"net_dev_queue", "skbaddr=1 len=1 " TCP(80, 90, 1000, 20052), 4, "a large segment: its last piece"},
+		{"net_dev_queue", "skbaddr=2 len=1 " TCP(80, 90, 21000, 10052), 5, "the next"},
+		{"net_if_receive_skb", "skbaddr=7 len=1 " TCP(80, 90, 1000, 8052), 0, "the first piece"},
+		{"net_if_receive_skb", "skbaddr=8 len=1 " TCP(90, 80, 1000, 8052), WW_NONE, "the other direction's is none of it"},
+		{"net_if_receive_skb", "skbaddr=9 len=1 " TCP(80, 90, 9000, 12052), 0, "the second piece"},
+		{"net_if_receive_skb", "skbaddr=2 len=1 " TCP(80, 90, 21000, 10052), 1, "whole, by its address"},
+		{"net_if_receive_skb", "skbaddr=9 len=1 " TCP(80, 90, 30000, 2052), WW_NONE, "more than was sent"},
+		{"net_if_receive_skb", "skbaddr=9 len=1 " TCP(80, 91, 1000, 8052), WW_NONE, "another port"},
+	};
+	static const struct ww_model_opts opts = {.packets_only = true};
+	struct fake *k = fake_new("lttng");
+	struct ww_facts f;
+
+	for (size_t i = 0; i < WW_ARRAY_SIZE(rows); i++)
+		fake_event(k, 10 + (int64_t)i, 0, rows[i].event, rows[i].fields);
+	ww_facts_init(&f);
+	ww_model_run(fake_open(k), &opts, &f, NULL);
+	for (uint32_t i = 0; i < WW_ARRAY_SIZE(rows) && i < f.packet.n; i++)
+		is_i64(f.packet.match[i], rows[i].match, rows[i].what);
+	is_i64(f.packet.n, WW_ARRAY_SIZE(rows), "all packets");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
 int main(void)
 {
+	test_cut();
 	test_given_away(50, 40000);
 	test_given_away(100, 40000);
 	test_given_away(0, 40000);

@@ -140,8 +140,34 @@ static void test_exec_by_another(bool seen)
 	fake_free(k);
 }
 
+/* A process of which the trace has no dump: others' events tell what it is. */
+static void test_no_dump(void)
+{
+	struct fake *k = fake_new("whywait");
+	struct ww_facts f;
+
+	fake_event(k, 100, 0, "sched_switch", "prev_tid=0 next_tid=10 prev_state=0 next_prio=20");
+	fake_event(k, 110, 0, "sched_process_fork",
+		   "parent_tid=10 parent_pid=10 parent_comm='rec' child_tid=11 child_pid=10 child_comm='rec'");
+	fake_event(k, 120, 0, "sched_switch", "prev_tid=10 next_tid=20 prev_state=1 next_prio=20");
+	fake_event(k, 130, 0, "sched_process_exec", "filename='/bin/cc' tid=20 old_tid=20");
+	fake_event(k, 140, 0, "sched_switch", "prev_tid=20 next_tid=31 prev_state=1 next_prio=20");
+	fake_event(k, 150, 0, "sched_process_fork",
+		   "parent_tid=31 parent_pid=30 parent_comm='srv' child_tid=32 child_pid=30 child_comm='srv'");
+	fake_event(k, 160, 0, "sched_switch", "prev_tid=31 next_tid=30 prev_state=1 next_prio=20");
+	fake_model(k, NULL, &f);
+	is_str(nth(&f, 10, 0), "10 10 -1 100 ", "the parent's process, as the fork tells it");
+	is_str(nth(&f, 11, 0), "11 10 10 110 rec", "and the child's, the same");
+	is_str(nth(&f, 20, 0), "20 20 -1 100 cc", "who executes is the process of his number");
+	is_str(nth(&f, 31, 0), "31 30 -1 100 ", "a thread that is not the main one");
+	is_str(nth(&f, 30, 0), "30 30 -1 100 ", "and the main one, met later");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
 int main(void)
 {
+	test_no_dump();
 	test_exec_by_another(false);
 	test_exec_by_another(true);
 	test_born_before_switches();
