@@ -149,7 +149,11 @@ static void cover_block(struct cover *c, uint32_t io, uint32_t waiter, int64_t t
 	const char *what = ww_name_block(c->mem, f, io), *times = ww_name_request_times(c->mem, f, io);
 	if (*times)
 		what = ww_arena_printf(c->mem, "%s; %s", what, times);
-	cover_thing(c, to, WW_CA_DISK, what, ww_name_device(c->mem, f, b.dev));
+	/* A flush is asked for by a worker of the kernel, of no file; who waited for it did for his. */
+	const char *brief = ww_name_device(c->mem, f, b.dev), *file = "";
+	if (ww_state_cause(f, c->row) == WW_CA_DISK)
+		file = ww_name_file(f, f->state.file[c->row]);
+	cover_thing(c, to, WW_CA_DISK, what, *file ? ww_arena_printf(c->mem, "%s on %s", file, brief) : brief);
 }
 
 static void cover_timer(struct cover *c, uint32_t timer, uint32_t waiter, const char *name)
