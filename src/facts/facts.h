@@ -90,6 +90,7 @@ enum ww_column_id {
 
 struct ww_loss {
 	uint64_t lost_events, bad_packets, out_of_order;
+	uint64_t unseen_switches; /* a thread turned out to have a CPU, and no switch had given it to him */
 	int64_t gap_ns; /* sum of the gaps' durations over CPUs */
 };
 

@@ -294,6 +294,7 @@ bool ww_file_meta(struct meta_io *io, struct ww_facts *f, struct ww_facts_notes 
 	IO(loss.lost_events);
 	IO(loss.bad_packets);
 	IO(loss.out_of_order);
+	IO(loss.unseen_switches);
 	IO(loss.gap_ns);
 	IO(begin_ts_ns);
 	IO(end_ts_ns);

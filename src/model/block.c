@@ -137,14 +137,14 @@ static uint32_t was_bio(struct ww_model *m, uint32_t disk, const struct ww_event
 	return row;
 }
 
-/* The row of the request in flight there. Issued again it was requeued (the device was full); only
- * where events were lost meanwhile it may be another one. */
+/* The row of the request that waits there to be issued. One that was issued is done, though the trace does not show it:
+ * a requeue (the device was full) would have been told. What is asked for in between is another request. */
 static uint32_t in_flight(struct ww_model *m, uint32_t dev, bool request, const struct ww_event *ev)
 {
 	uint64_t key = key_of(dev, ev), *i = ww_u64map_find(&m->block_open, key);
 	uint32_t row = i ? (uint32_t)*i : request ? was_bio(m, dev, ev) : WW_NONE;
 
-	if (row == WW_NONE || (m->f->block_io.issued_ts_ns[row] >= 0 && m->last_gap_end > m->f->block_io.issued_ts_ns[row]))
+	if (row == WW_NONE || (m->f->block_io.issued_ts_ns[row] >= 0 && (request || m->last_gap_end > m->f->block_io.issued_ts_ns[row])))
 		row = new_request(m, dev, ev);
 	ww_u64map_put(&m->block_open, key, row);
 	return row;
@@ -229,6 +229,21 @@ static struct ww_flushes *flushes_of(struct ww_model *m, uint32_t dev)
 	if (isnew)
 		*ww_vec_push(&m->flush) = (struct ww_flushes){0, WW_NONE, WW_NONE};
 	return &m->flush.v[i];
+}
+
+/* It waits again, since it was first asked for. */
+void ww_on_rq_requeue(struct ww_model *m, const struct ww_event *ev)
+{
+	const uint64_t *i = ww_u64map_find(&m->block_open, key_of(dev_of(ev), ev));
+	struct ww_block_io_cols *b = &m->f->block_io;
+
+	if (!i || b->issued_ts_ns[*i] < 0)
+		return;
+	if (b->queued_ts_ns[*i] < 0)
+		b->queued_ts_ns[*i] = b->issued_ts_ns[*i];
+	b->issued_ts_ns[*i] = -1;
+	if (b->write[*i] == IS_FLUSH)
+		flushes_of(m, b->dev[*i])->in_flight -= flushes_of(m, b->dev[*i])->in_flight > 0;
 }
 
 static void flush_issued(struct ww_model *m, uint32_t row)

@@ -85,6 +85,17 @@ static void mark_gaps(struct ww_facts *f)
 	free(s);
 }
 
+/* Who is put into the queue of a CPU that the trace has no event of (perf record -C) is out of sight. */
+static void doubt_absent_cpus(struct ww_model *m)
+{
+	struct ww_state_cols *s = &m->f->state;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		if ((s->state[i] == WW_ST_RUNQUEUE || s->state[i] == WW_ST_PREEMPTED) && s->cpu[i] >= 0 &&
+		    ((size_t)s->cpu[i] >= m->cpus.n || !m->cpus.v[s->cpu[i]].seen))
+			s->state[i] = WW_ST_UNKNOWN;
+}
+
 /* Names that the recording saved beside its events, for threads that no event named. */
 static void saved_names(struct ww_model *m)
 {
@@ -119,6 +130,7 @@ int ww_model_finish(struct ww_model *m, struct ww_err *err)
 	f->loss.bad_packets = st->bad_packets;
 	f->loss.out_of_order = st->out_of_order;
 	mark_gaps(f);
+	doubt_absent_cpus(m);
 	ww_block_finish(m);
 	ww_symbols_resolve(m);
 	return ww_facts_seal(f, err);

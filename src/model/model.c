@@ -24,7 +24,7 @@ static const ww_handler handlers[WW_K_N] = {
 	[WW_K_TMR_START] = ww_on_tmr_start, [WW_K_TMR_CANCEL] = ww_on_hrt_cancel,
 	[WW_K_TMR_EXPIRE] = ww_on_tmr_expire, [WW_K_TMR_DONE] = ww_on_timer_done,
 	[WW_K_RQ_QUEUE] = ww_on_rq_queue, [WW_K_RQ_ISSUE] = ww_on_rq_issue,
-	[WW_K_RQ_COMPLETE] = ww_on_rq_complete, [WW_K_BIO_QUEUE] = ww_on_bio_queue,
+	[WW_K_RQ_COMPLETE] = ww_on_rq_complete, [WW_K_RQ_REQUEUE] = ww_on_rq_requeue, [WW_K_BIO_QUEUE] = ww_on_bio_queue,
 	[WW_K_BIO_MERGE] = ww_on_bio_merge, [WW_K_RQ_MERGE] = ww_on_rq_merge,
 	[WW_K_NET_SEND] = ww_on_net_send, [WW_K_NET_RECV] = ww_on_net_recv,
 	[WW_K_WORK_QUEUE] = ww_on_work_queue, [WW_K_WORK_START] = ww_on_work_start,
@@ -262,16 +262,18 @@ static void learn_current(struct ww_model *m, const struct ww_event *ev, const s
 	ww_thr_running(m, t, m->now);
 }
 
-/* The idle thread does nothing in the name of others. */
-static void doubt_idle(struct ww_model *m, const struct ww_event *ev, const struct ww_bound *b)
+/* The event tells of another thread than the one that is thought to have the CPU: a switch was not told. So it is where
+ * only some threads are recorded, which is what perf record does without -a: of those it has only the switches away. */
+static void doubt_current(struct ww_model *m, const struct ww_event *ev, const struct ww_bound *b)
 {
-	int64_t tid = ww_v_int(ev, b->nslots, -1);
+	const struct ww_thr *cur = ww_thr_at(m, m->cpu->cur);
+	const int64_t tid = ww_v_int(ev, b->nslots, -1);
 
-	if (tid <= 0 || b->kind == WW_K_SWITCH)
+	if (tid == cur->tid || tid < 0 || b->kind == WW_K_SWITCH)
 		return;
-	struct ww_thr *t = ww_thr_find(m, tid);
-	if (t && !t->idle && !t->dead && t->cpu < 0)
-		ww_switch_unseen(m, t);
+	struct ww_thr *t = ww_cpu_thread_alive(m, tid);
+	if (t && t != cur && (!cur->idle || t->cpu < 0))
+		ww_switch_unseen(m, t, -1);
 }
 
 static void handle(struct ww_model *m, const struct ww_event *ev)
@@ -294,8 +296,8 @@ static void handle(struct ww_model *m, const struct ww_event *ev)
 	}
 	if (WW_UNLIKELY(m->cpu->cur == WW_NONE))
 		learn_current(m, ev, b);
-	else if (m->cpu->cur == m->cpu->idle)
-		doubt_idle(m, ev, b);
+	else
+		doubt_current(m, ev, b);
 	b->handle(m, ev);
 }
 

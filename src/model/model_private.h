@@ -84,7 +84,8 @@ struct ww_cpu {
 	 * event that shows that the context is another. */
 	struct ww_done loose;
 	struct ww_done trigger; /* received packet or expired timer that a sent packet answers */
-	int64_t last;           /* event that the model looked at */
+	bool seen;              /* it has events */
+	int64_t last, before;   /* event that the model looked at, and the one before that */
 	int64_t known_from;     /* first event, or end of the last gap */
 	int64_t gap_from;       /* begin of that gap, or known_from */
 	struct ww_armed expiring; /* taken off its queue just now: a timer that fires is, before it does */
@@ -343,7 +344,9 @@ static inline bool ww_cpu_enter(struct ww_model *m, int32_t cpu)
 		return false;
 	m->cpu = &m->cpus.v[cpu];
 	m->cpu_nr = (uint32_t)cpu;
+	m->cpu->before = m->cpu->last;
 	m->cpu->last = m->now;
+	m->cpu->seen = true;
 	return true;
 }
 void ww_cpu_push(struct ww_model *m, enum ww_irq_kind kind, int32_t vector, uint32_t name);
@@ -363,6 +366,8 @@ void ww_cpu_gap(struct ww_model *m, const struct ww_event *ev);
 /* ---- sched.c ---- */
 /* Of a switch on the event's CPU; tid 0 is the idle one of the CPU. NULL: damaged. */
 struct ww_thr *ww_cpu_thread(struct ww_model *m, int64_t tid);
+/* The same of another event; NULL also when it has ended. */
+struct ww_thr *ww_cpu_thread_alive(struct ww_model *m, int64_t tid);
 /* From now on t has the event's CPU. */
 void ww_cpu_take(struct ww_model *m, struct ww_thr *t, int32_t prio);
 
@@ -375,9 +380,8 @@ void ww_left_unseen(struct ww_model *m, struct ww_thr *t);
 /* The switch says that prev ran here, and we did not know: it did since the CPU became known, if it did not wait for a
  * CPU then. */
 void ww_cpu_resync(struct ww_model *m, struct ww_thr *prev);
-/* An event of a thread where the idle one is thought to be: the switch to it was hidden from the tracer, as some
- * kernels hide those out of idle. */
-void ww_switch_unseen(struct ww_model *m, struct ww_thr *t);
+/* An event of a thread where another is thought to be: the switch to it was hidden from the tracer. */
+void ww_switch_unseen(struct ww_model *m, struct ww_thr *t, int32_t prio);
 
 /* ---- wakeup.c ---- */
 /* Who is behind a wakeup of this kind, as far as the row that completed tells; WW_NONE. */
@@ -448,7 +452,7 @@ WW_HANDLER(irq_entry); WW_HANDLER(irq_exit); WW_HANDLER(soft_entry); WW_HANDLER(
 WW_HANDLER(vector_entry); WW_HANDLER(vector_exit);
 WW_HANDLER(hrt_start); WW_HANDLER(hrt_cancel); WW_HANDLER(hrt_expire); WW_HANDLER(timer_done);
 WW_HANDLER(tmr_start); WW_HANDLER(tmr_expire);
-WW_HANDLER(perf_map); WW_HANDLER(bio_queue); WW_HANDLER(bio_merge); WW_HANDLER(rq_merge); WW_HANDLER(rq_queue); WW_HANDLER(rq_issue); WW_HANDLER(rq_complete);
+WW_HANDLER(perf_map); WW_HANDLER(bio_queue); WW_HANDLER(bio_merge); WW_HANDLER(rq_merge); WW_HANDLER(rq_queue); WW_HANDLER(rq_issue); WW_HANDLER(rq_complete); WW_HANDLER(rq_requeue);
 WW_HANDLER(net_send); WW_HANDLER(net_recv);
 WW_HANDLER(work_queue); WW_HANDLER(work_start); WW_HANDLER(work_end);
 WW_HANDLER(sys_entry); WW_HANDLER(sys_exit); WW_HANDLER(raw_entry); WW_HANDLER(raw_exit);

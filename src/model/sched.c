@@ -19,6 +19,11 @@ struct ww_thr *ww_cpu_thread(struct ww_model *m, int64_t tid)
 	return ww_thr_get(m, tid);
 }
 
+struct ww_thr *ww_cpu_thread_alive(struct ww_model *m, int64_t tid)
+{
+	return tid ? ww_thr_get(m, tid) : ww_thr_at(m, m->cpu->idle);
+}
+
 /* The wakeup was traced a moment before the switch: the waker waits for this CPU to let go. */
 static bool woken_before_switch(struct ww_model *m, struct ww_thr *t)
 {

@@ -56,15 +56,18 @@ static void disown(struct ww_model *m, const struct ww_thr *old)
 	}
 }
 
-/* Two events contradict each other: `old`, which was thought to have the CPU, left it at some time since it came. */
+/* Two events contradict each other: `old`, which was thought to have the CPU, left it at some time after the event before
+ * this one. */
 static void leave_unseen(struct ww_model *m, struct ww_thr *old, const struct ww_thr *next)
 {
 	struct ww_cpu *c = m->cpu;
+	const int64_t last = WW_MAX(WW_MAX(c->before, c->run_start), old->st.start);
 
+	m->f->loss.unseen_switches++;
 	disown(m, old);
-	ww_cpu_end_run(m, c, old->index, m->now, WW_RE_UNKNOWN, 0, next->index);
+	ww_cpu_end_run(m, c, old->index, last, WW_RE_UNKNOWN, 0, next->index);
 	old->cpu = -1;
-	ww_thr_state(m, old, m->now, WW_ST_UNKNOWN);
+	ww_thr_state(m, old, last, WW_ST_UNKNOWN);
 	ww_loopback_forget(c);
 	c->known_from = c->gap_from = m->now;
 }
@@ -120,28 +123,30 @@ void ww_cpu_resync(struct ww_model *m, struct ww_thr *prev)
 	prev->st.cpu = prev->cpu;
 }
 
-void ww_switch_unseen(struct ww_model *m, struct ww_thr *t)
+void ww_switch_unseen(struct ww_model *m, struct ww_thr *t, int32_t prio)
 {
-	struct ww_thr *idle = ww_thr_current(m);
+	struct ww_thr *old = ww_thr_current(m);
 
-	ww_came_unseen(m, t, m->cpu->run_start);
-	ww_cpu_end_run(m, m->cpu, idle->index, m->now, WW_RE_UNKNOWN, 0, t->index);
-	idle->cpu = -1;
-	ww_cpu_take(m, t, -1);
+	ww_came_unseen(m, t, old ? m->cpu->run_start : m->cpu->known_from);
+	if (old && old->idle) { /* it does nothing in the name of others; some kernels hide the switches out of it */
+		ww_cpu_end_run(m, m->cpu, old->index, m->now, WW_RE_UNKNOWN, 0, t->index);
+		old->cpu = -1;
+	} else {
+		if (old)
+			leave_unseen(m, old, t);
+		ww_cpu_drop_frames(m);
+	}
+	ww_cpu_take(m, t, prio);
 }
 
 void ww_on_own_current(struct ww_model *m, const struct ww_event *ev)
 {
 	enum { TID, PRIO, COMM };
-	struct ww_thr *t = ww_cpu_thread(m, ww_v_int(ev, TID, -1)), *old = ww_thr_current(m);
+	struct ww_thr *t = ww_cpu_thread(m, ww_v_int(ev, TID, -1));
 
-	if (!t || t == old)
+	if (!t || t == ww_thr_current(m))
 		return;
 	if (!t->idle)
 		ww_thr_set_comm(m, t, &ev->v[COMM]);
-	ww_came_unseen(m, t, old ? m->cpu->run_start : m->cpu->known_from);
-	if (old)
-		leave_unseen(m, old, t);
-	ww_cpu_drop_frames(m);
-	ww_cpu_take(m, t, (int32_t)ww_v_int(ev, PRIO, -1 - m->prio_base) + m->prio_base);
+	ww_switch_unseen(m, t, (int32_t)ww_v_int(ev, PRIO, -1 - m->prio_base) + m->prio_base);
 }

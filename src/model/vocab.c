@@ -86,6 +86,7 @@ static const struct ww_vocab_row rows[] = {
 	{WW_K_BIO_QUEUE, "block_getrq", RQ_FIELDS},
 	{WW_K_RQ_QUEUE, "block_rq_insert", RQ_FIELDS},
 	{WW_K_RQ_ISSUE, "block_rq_issue", RQ_FIELDS},
+	{WW_K_RQ_REQUEUE, "block_rq_requeue", RQ_FIELDS},
 	{WW_K_RQ_COMPLETE, "block_rq_complete", RQ_FIELDS},
 	{WW_K_BIO_MERGE, "block_bio_backmerge", RQ_FIELDS},
 	{WW_K_BIO_MERGE, "block_bio_frontmerge", RQ_FIELDS},

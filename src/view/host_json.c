@@ -18,6 +18,7 @@ void ww_json_loss(struct ww_json *j, const struct ww_loss *loss)
 	ww_json_u64(j, "lost_events", loss->lost_events);
 	ww_json_u64(j, "bad_packets", loss->bad_packets);
 	ww_json_u64(j, "out_of_order", loss->out_of_order);
+	ww_json_u64(j, "unseen_switches", loss->unseen_switches);
 	ww_json_i64(j, "gap_ns", loss->gap_ns);
 	ww_json_end(j);
 }

@@ -78,8 +78,36 @@ static void test_begun_before(void)
 	fake_free(k);
 }
 
+/* A completion is not in the trace, and later the same is read again; and a request that is issued twice, as it was
+ * requeued in between. */
+static void test_asked_again(bool requeued)
+{
+	static const char rq[] = "dev=8388608 sector=640 nr_sector=8 bytes=4096 rwbs=4 tid=10 comm='dd'";
+	struct fake *k = scene();
+	struct ww_facts f;
+
+	fake_event(k, 100, 0, "block_rq_insert", rq);
+	fake_event(k, 110, 0, "block_rq_issue", rq);
+	if (requeued)
+		fake_event(k, 200, 0, "block_rq_requeue", "dev=8388608 sector=640 nr_sector=8 errors=0 rwbs=4");
+	fake_event(k, 300, 0, "block_rq_insert", rq);
+	fake_event(k, 310, 0, "block_rq_issue", rq);
+	done(k, 400, "dev=8388608 sector=640 nr_sector=8 error=0 rwbs=4");
+	fake_model(k, NULL, &f);
+	const uint32_t last = f.block_io.n - 1;
+	is_i64(f.block_io.n, requeued ? 1 : 2, requeued ? "requeued: one request" : "two requests");
+	is_i64(f.block_io.queued_ts_ns[last], requeued ? 100 : 300, "since when it waited");
+	is_i64(f.block_io.issued_ts_ns[last], 310, "when it went to the device");
+	is_i64(f.block_io.completed_ts_ns[last], 401, "when it was done");
+	is_i64(f.block_io.completed_ts_ns[0], requeued ? 401 : -1, "of the first that is known only if it is the same");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
 int main(void)
 {
+	test_asked_again(false);
+	test_asked_again(true);
 	test_completed_twice();
 	test_flush_elsewhere();
 	test_begun_before();

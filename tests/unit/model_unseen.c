@@ -98,8 +98,40 @@ static void test_doings(bool told)
 	fake_free(k);
 }
 
+/* The recording follows 10 alone, as perf record without -a does: it has the switches away from it, and its own events. */
+static void test_one_thread(void)
+{
+	struct fake *k = fake_new("fake");
+	struct ww_facts f;
+	uint32_t calls = 0;
+	int64_t others = 0;
+
+	fake_event(k, 100, 0, "syscall_entry_getppid", "ctx.tid=10");
+	fake_event(k, 110, 0, "syscall_exit_getppid", "ret=1 ctx.tid=10");
+	for (int64_t at = 200; at < 600; at += 200) {
+		fake_event(k, at, 0, "sched_switch", "prev_tid=10 next_tid=99 prev_state=0 next_prio=20 ctx.tid=10");
+		fake_event(k, at + 100, 0, "syscall_entry_getppid", "ctx.tid=10");
+		fake_event(k, at + 110, 0, "syscall_exit_getppid", "ret=1 ctx.tid=10");
+	}
+	fake_event(k, 600, 0, "sched_switch", "prev_tid=10 next_tid=99 prev_state=1 next_prio=20 ctx.tid=10");
+	fake_model(k, NULL, &f);
+	ok(contiguous(&f), "states are contiguous");
+	for (uint32_t i = 0; i < f.syscall.n; i++)
+		calls += tid_of(&f, f.syscall.thread[i]) == 10;
+	is_i64(calls, 3, "all calls are its own");
+	is_i64(f.syscall.n, 3, "and no other's");
+	for (uint32_t i = 0; i < f.run.n; i++)
+		others += tid_of(&f, f.run.thread[i]) == 99 ? f.run.dur_ns[i] : 0;
+	is_i64(others, 0, "nothing says how long the other had the CPU");
+	is_i64(time_in(&f, 10, WW_ST_UNKNOWN), 200, "nor since when it had it again");
+	is_i64((int64_t)f.loss.unseen_switches, 2, "the switches to it are not in the trace");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
 int main(void)
 {
+	test_one_thread();
 	test_contradiction();
 	test_came_unseen();
 	test_doings(false);
