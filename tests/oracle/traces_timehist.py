@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Oracle: perf sched timehist. On the perf.data files of the shared traces, `sched` and `usage` have the same runs, time on
 a CPU and delay from wakeup to run for each thread, and `sched --by=histogram` its delays. Not compared are: the time of a thread with a run whose begin
-perf did not see (it prints 0.000); the delay of one that was preempted, or was woken while it still ran (perf
+perf did not see (it prints 0.000, or all since the last switch on that CPU, though that went to another); the delay of one that was preempted, or was woken while it still ran (perf
 prints a wait and no delay), which perf leaves out of its delays. TAP; exit 77 where the traces or perf are absent."""
 import collections, glob, json, os, re, subprocess, sys
 
@@ -16,8 +16,25 @@ if not files:
     print('no perf.data of perf sched record in %s' % TRACES)
     sys.exit(77)
 LINE = re.compile(r'^ *\d+\.\d+ +\[\d+\] +(.*?)\[(\d+)(?:/\d+)?\] +([\d.]+) +([\d.]+) +([\d.]+)')
+SWITCH = re.compile(r'\[(\d+)\].*prev_pid=(\d+) .*next_pid=(\d+)')
+
+
+def came_unseen(path):
+    """Threads that left a CPU to which the last switch there had not brought them."""
+    p = subprocess.run(['perf', 'script', '-i', path, '-F', 'cpu,event,trace'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    on, unseen = {}, set()
+    for m in map(SWITCH.search, p.stdout.decode(errors='replace').splitlines()):
+        if m:
+            cpu, prev, nxt = map(int, m.groups())
+            if on.get(cpu, prev) != prev:
+                unseen.add(prev)
+            on[cpu] = nxt
+    return unseen
+
+
 tap = Tap()
 for path in files:
+    unseen = came_unseen(path)
     p = subprocess.run(['perf', 'sched', 'timehist', '-i', path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     theirs, delays = {}, {}
     for line in p.stdout.decode(errors='replace').splitlines():
@@ -35,6 +52,7 @@ for path in files:
     bad, compared, full = [], 0, []
     for tid, (runs, run_ns, delay_ns, time_known, delay_known) in sorted(theirs.items()):
         r = ours.get(tid)
+        time_known &= tid not in unseen
         # A run that goes on at the end is not among perf's; one whose begin was hidden is not among ours.
         if not r or (time_known and abs(r['runs'] - runs) > 1):
             bad.append('%d: perf %d runs, here %s' % (tid, runs, r and r['runs']))
