@@ -10,5 +10,6 @@ head -c $((size / 2)) "$c" > cut
 "$WHYWAIT" report --no-cache cut; echo $?
 head -c 1040 "$c" > unfinished
 printf '\0\0\0\0\0\0\0\0' | dd of=unfinished bs=1 seek=48 conv=notrunc status=none
-"$WHYWAIT" info unfinished | head -3; echo $?
+"$WHYWAIT" info unfinished > said; echo $?
+head -3 said
 "$WHYWAIT" report --no-cache unfinished; echo $?
