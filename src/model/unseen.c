@@ -134,7 +134,8 @@ void ww_switch_unseen(struct ww_model *m, struct ww_thr *t, int32_t prio)
 	} else {
 		if (old)
 			leave_unseen(m, old, t);
-		ww_cpu_drop_frames(m);
+		if (!m->cpu->depth) /* else told within an interrupt, which is this thread's: nobody leaves a CPU in one */
+			ww_cpu_drop_frames(m);
 	}
 	ww_cpu_take(m, t, prio);
 }

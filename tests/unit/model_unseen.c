@@ -129,8 +129,33 @@ static void test_one_thread(void)
 	fake_free(k);
 }
 
+/* 20 is thought to have CPU 0. A timer expires there, and at its wakeup it is told that 30 has it: the timer woke 10, not 30. */
+static void test_told_in_interrupt(void)
+{
+	struct fake *k = fake_new("whywait");
+	struct ww_facts f;
+
+	contexts(k);
+	fake_event(k, 90, 1, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 100, 1, "sched_switch", SW(10, 0, 1));
+	fake_event(k, 200, 0, "sched_switch", SW(0, 20, 0));
+	fake_event(k, 300, 0, "timer_hrtimer_expire_entry", "hrtimer=0x55 now=300 function=1");
+	fake_event(k, 305, 0, "whywait_current", "tid=30 prio=20 comm='other'");
+	fake_event(k, 310, 0, "sched_waking", "tid=10 target_cpu=1");
+	fake_event(k, 320, 0, "timer_hrtimer_expire_exit", "hrtimer=0x55");
+	fake_event(k, 330, 1, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 340, 0, "sched_switch", SW(30, 0, 1));
+	fake_model(k, NULL, &f);
+	ok(contiguous(&f), "states are contiguous");
+	is_i64(f.wakeup.kind[0], WW_WK_TIMER, "the timer woke it");
+	ok(tid_of(&f, f.wakeup.waker[0]) != 30, "and not the thread that was interrupted");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
 int main(void)
 {
+	test_told_in_interrupt();
 	test_one_thread();
 	test_contradiction();
 	test_came_unseen();
