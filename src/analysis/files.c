@@ -260,9 +260,9 @@ static void put_sums(const struct ww_fill *x, const struct sum *s, uint32_t row,
 	c[WRITES].i = s->writes;
 	c[OTHER].i = s->other;
 	c[TIME].i = s->done ? s->ns : WW_NO_VALUE;
-	c[BLOCKED].i = s->done ? s->blocked : WW_NO_VALUE;
-	c[DISK].i = s->done ? s->disk : WW_NO_VALUE;
-	c[OTHER_BLOCKED].i = s->other_blocked;
+	c[BLOCKED].i = s->done && x->f->knows.switches ? s->blocked : WW_NO_VALUE;
+	c[DISK].i = s->done && x->f->knows.switches ? s->disk : WW_NO_VALUE;
+	c[OTHER_BLOCKED].i = x->f->knows.switches ? s->other_blocked : WW_NO_VALUE;
 	c[P50].i = ww_samples_part(samples, row, 500);
 	c[P99].i = ww_samples_part(samples, row, 990);
 	c[MAX].i = s->done ? s->max : WW_NO_VALUE;
@@ -345,17 +345,20 @@ static int run_threads(struct ww_arena *mem, const struct ww_facts *f, const str
 }
 
 const struct ww_analysis ww_analysis_files = {
-	.needs = WW_NEED(WW_NEED_SYSCALLS),
+	.parts = WW_NEED(WW_NEED_SWITCHES),
+	.needs = WW_NEED(WW_NEED_THREADS) | WW_NEED(WW_NEED_SYSCALLS),
 	.name = "files", .summary = "what was read and written, by file: bytes, calls, time, waiting for the disk",
 	.columns = columns, .ncolumns = F_NCOLUMNS, .run = run_files, .of_command = true,
 };
 const struct ww_analysis ww_analysis_files_process = {
-	.needs = WW_NEED(WW_NEED_SYSCALLS),
+	.parts = WW_NEED(WW_NEED_SWITCHES),
+	.needs = WW_NEED(WW_NEED_THREADS) | WW_NEED(WW_NEED_SYSCALLS),
 	.name = "files_process", .summary = "what each process read and wrote",
 	.columns = process_columns, .ncolumns = P_NCOLUMNS, .run = run_processes, .of_command = true,
 };
 const struct ww_analysis ww_analysis_files_thread = {
-	.needs = WW_NEED(WW_NEED_SYSCALLS),
+	.parts = WW_NEED(WW_NEED_SWITCHES),
+	.needs = WW_NEED(WW_NEED_THREADS) | WW_NEED(WW_NEED_SYSCALLS),
 	.name = "files_thread", .summary = "what each thread read and wrote",
 	.columns = thread_columns, .ncolumns = T_NCOLUMNS, .run = run_threads, .of_command = true,
 };

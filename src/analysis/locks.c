@@ -143,7 +143,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 }
 
 const struct ww_analysis ww_analysis_locks = {
-	.needs = WW_NEED(WW_NEED_LOCK_WAITS),
+	.needs = WW_NEED(WW_NEED_SWITCHES) | WW_NEED(WW_NEED_LOCK_WAITS),
 	.parts = WW_NEED(WW_NEED_SYSCALLS) | WW_NEED(WW_NEED_LOCKS),
 	.name = "locks", .summary = "waiting for futexes and locks: which, who waited, who held it, how long",
 	.columns = columns, .ncolumns = NCOLUMNS, .run = run, .of_command = true,

@@ -77,6 +77,16 @@ static bool has_merges(const struct ww_facts *f)
 	return f->knows.merges || !has_block(f); /* without requests the other need says it */
 }
 
+static bool has_switches(const struct ww_facts *f)
+{
+	return f->knows.switches;
+}
+
+static bool has_threads(const struct ww_facts *f)
+{
+	return f->knows.switches || f->knows.threads;
+}
+
 static const struct {
 	const char *what, *events;
 	bool (*known)(const struct ww_facts *f);
@@ -96,6 +106,9 @@ static const struct {
 	[WW_NEED_LOCK_WAITS] = {"waits for locks", "system calls, or contention_begin and contention_end", has_lock_waits},
 	[WW_NEED_NUMA] = {"moves between nodes", "sched_move_numa, sched_swap_numa, sched_stick_numa", has_numa},
 	[WW_NEED_WAKEUPS] = {"wakeups", "sched_waking or sched_wakeup", has_wakeups},
+	[WW_NEED_SWITCHES] = {"switches", "sched_switch", has_switches},
+	[WW_NEED_THREADS] = {"whose the events are", "sched_switch, or the thread's id with each event (lttng add-context -k -t tid)",
+			     has_threads},
 	[WW_NEED_MERGES] = {"merged block requests", "block_bio_backmerge, block_bio_frontmerge, block_rq_merge", has_merges},
 };
 

@@ -176,7 +176,7 @@ static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww
 	c[RETRANS].i = k->retransmits;
 	c[BEGIN].i = k->begin;
 	c[DUR].i = k->end - k->begin;
-	c[BLOCKED].i = k->blocked;
+	c[BLOCKED].i = x->f->knows.switches ? k->blocked : WW_NO_VALUE;
 	c[USER].s = k->waiter_ns ? ww_name_thread(mem, f, k->waiter) : "";
 	c[RTT].i = ww_samples_part(x->samples, row, 500);
 	c[RTT_MAX].i = c[RTT].i == WW_NO_VALUE ? WW_NO_VALUE : k->rtt_max;
@@ -210,6 +210,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 }
 
 const struct ww_analysis ww_analysis_net = {
+	.parts = WW_NEED(WW_NEED_SWITCHES),
 	.needs = WW_NEED(WW_NEED_PACKETS),
 	.name = "net", .summary = "connections: bytes, retransmissions, round trips, who waited for them",
 	.columns = columns, .ncolumns = NCOLUMNS, .run = run,

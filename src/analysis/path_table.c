@@ -113,11 +113,13 @@ static int run_arrows(struct ww_arena *mem, const struct ww_facts *f, const stru
 }
 
 const struct ww_analysis ww_analysis_path = {
+	.needs = WW_NEED(WW_NEED_SWITCHES),
 	.name = "path", .summary = "the critical path: the chain of activity that decided when the target finished",
 	.columns = columns, .ncolumns = NCOLUMNS, .one_thread = true, .run = run,
 };
 
 const struct ww_analysis ww_analysis_path_arrows = {
+	.needs = WW_NEED(WW_NEED_SWITCHES),
 	.name = "path_arrows", .summary = "where the critical path goes over from one thread to another, and why",
 	.columns = arrow_columns, .ncolumns = A_COLUMNS, .one_thread = true, .run = run_arrows,
 };

@@ -109,7 +109,7 @@ static void put(struct ww_arena *mem, const struct ww_facts *f, struct ww_rows *
 	c[STARTED].i = !!(f->thread.flags[t] & WW_TF_FORKED);
 	c[EXITED].i = !!(f->thread.flags[t] & WW_TF_EXITED);
 	c[THREADS].i = p->threads;
-	c[CPU].i = p->cpu;
+	c[CPU].i = f->knows.switches ? p->cpu : WW_NO_VALUE;
 	c[VPID].i = f->thread.vtid[t];
 	c[NS].i = f->thread.pid_ns[t];
 	c[CGROUP].s = ww_facts_str(f, f->thread.cgroup[t]);
@@ -184,6 +184,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 }
 
 const struct ww_analysis ww_analysis_procs = {
+	.parts = WW_NEED(WW_NEED_SWITCHES),
 	.name = "procs", .summary = "the process tree: who started whom, when, and what it used",
 	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
 };

@@ -379,21 +379,24 @@ static int run_numa(struct ww_arena *mem, const struct ww_facts *f, const struct
 }
 
 const struct ww_analysis ww_analysis_sched = {
+	.needs = WW_NEED(WW_NEED_SWITCHES),
 	.parts = WW_NEED(WW_NEED_WAKEUPS),
 	.name = "sched", .summary = "how long ready threads waited for a CPU",
 	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
 };
 const struct ww_analysis ww_analysis_sched_histogram = {
+	.needs = WW_NEED(WW_NEED_SWITCHES),
 	.parts = WW_NEED(WW_NEED_WAKEUPS),
 	.name = "sched_histogram", .summary = "how long ready threads waited for a CPU, as a histogram",
 	.columns = histogram_columns, .ncolumns = WW_HISTOGRAM_NCOLUMNS, .run = run_histogram,
 };
 const struct ww_analysis ww_analysis_sched_pairs = {
+	.needs = WW_NEED(WW_NEED_SWITCHES),
 	.name = "sched_pairs", .summary = "who took the CPU from whom",
 	.columns = pair_columns, .ncolumns = NPAIR, .run = run_pairs,
 };
 const struct ww_analysis ww_analysis_sched_numa = {
-	.needs = WW_NEED(WW_NEED_NUMA),
+	.needs = WW_NEED(WW_NEED_SWITCHES) | WW_NEED(WW_NEED_NUMA),
 	.name = "sched_numa", .summary = "who was brought to the node of its memory, or could not be (sched_move_numa and the like)",
 	.columns = numa_columns, .ncolumns = N_NCOLUMNS, .run = run_numa,
 };

@@ -229,6 +229,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 }
 
 const struct ww_analysis ww_analysis_stacks = {
+	.needs = WW_NEED(WW_NEED_SWITCHES),
 	.name = "stacks", .summary = "where in the program threads blocked, and how long (record --stacks, perf record -g)",
 	.columns = columns, .ncolumns = NCOLUMNS, .run = run, .of_command = true,
 };

@@ -117,12 +117,12 @@ static void put_sums(const struct ww_fill *x, const struct sum *s, uint32_t row,
 	c[COUNT].i = s->count;
 	c[ERRORS].i = s->returned ? s->errors : WW_NO_VALUE;
 	c[TOTAL].i = s->done ? s->total : WW_NO_VALUE;
-	c[WAITED].i = s->done ? s->blocked : WW_NO_VALUE;
+	c[WAITED].i = s->done && x->f->knows.switches ? s->blocked : WW_NO_VALUE;
 	c[MIN].i = s->done ? s->min : WW_NO_VALUE;
 	ww_samples_put(x->samples, row, s->done, s->total, s->max, &c[AVG]);
 	c[OPEN].i = s->open;
 	c[LATE].i = s->late;
-	c[OTHER].i = s->other;
+	c[OTHER].i = x->f->knows.switches ? s->other : WW_NO_VALUE;
 }
 
 static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww_cell *c)
@@ -173,12 +173,14 @@ static int run_processes(struct ww_arena *mem, const struct ww_facts *f, const s
 }
 
 const struct ww_analysis ww_analysis_syscalls = {
-	.needs = WW_NEED(WW_NEED_SYSCALLS),
+	.parts = WW_NEED(WW_NEED_SWITCHES),
+	.needs = WW_NEED(WW_NEED_THREADS) | WW_NEED(WW_NEED_SYSCALLS),
 	.name = "syscalls", .summary = "system calls by name: how many, how long, how much of it waiting",
 	.columns = columns, .ncolumns = NSUMS, .run = run, .of_command = true,
 };
 const struct ww_analysis ww_analysis_syscalls_process = {
-	.needs = WW_NEED(WW_NEED_SYSCALLS),
+	.parts = WW_NEED(WW_NEED_SWITCHES),
+	.needs = WW_NEED(WW_NEED_THREADS) | WW_NEED(WW_NEED_SYSCALLS),
 	.name = "syscalls_process", .summary = "system calls by name, of each process",
 	.columns = process_columns, .ncolumns = P_NCOLUMNS, .run = run_processes, .of_command = true,
 };

@@ -528,34 +528,42 @@ static int run_time(struct ww_arena *mem, const struct ww_facts *f, const struct
 static const struct ww_chart time_chart = {.series = 2, .value = 4, .label = "CPU %d"};
 
 const struct ww_analysis ww_analysis_usage = {
+	.needs = WW_NEED(WW_NEED_SWITCHES),
 	.name = "usage", .summary = "who had the CPUs, by thread",
 	.columns = thread_columns, .ncolumns = WW_ARRAY_SIZE(thread_columns), .run = run_threads,
 };
 const struct ww_analysis ww_analysis_usage_process = {
+	.needs = WW_NEED(WW_NEED_SWITCHES),
 	.name = "usage_process", .summary = "who had the CPUs, by process",
 	.columns = process_columns, .ncolumns = WW_ARRAY_SIZE(process_columns), .run = run_processes,
 };
 const struct ww_analysis ww_analysis_usage_cgroup = {
+	.needs = WW_NEED(WW_NEED_SWITCHES),
 	.name = "usage_cgroup", .summary = "who had the CPUs, by cgroup",
 	.columns = cgroup_columns, .ncolumns = WW_ARRAY_SIZE(cgroup_columns), .run = run_cgroups,
 };
 const struct ww_analysis ww_analysis_usage_cpu = {
+	.needs = WW_NEED(WW_NEED_SWITCHES),
 	.name = "usage_cpu", .summary = "how busy each CPU was",
 	.columns = cpu_columns, .ncolumns = WW_ARRAY_SIZE(cpu_columns), .run = run_cpus,
 };
 const struct ww_analysis ww_analysis_usage_time = {
+	.needs = WW_NEED(WW_NEED_SWITCHES),
 	.name = "usage_time", .summary = "how busy the CPUs were, slice by slice (--every)",
 	.columns = time_columns, .ncolumns = WW_ARRAY_SIZE(time_columns), .chart = &time_chart, .run = run_time,
 };
 const struct ww_analysis ww_analysis_usage_thread_time = {
+	.needs = WW_NEED(WW_NEED_SWITCHES),
 	.name = "usage_thread_time", .summary = "who had the CPUs, by thread, slice by slice (--every)",
 	.columns = thread_time_columns, .ncolumns = WW_ARRAY_SIZE(thread_time_columns), .run = run_thread_time,
 };
 const struct ww_analysis ww_analysis_usage_process_time = {
+	.needs = WW_NEED(WW_NEED_SWITCHES),
 	.name = "usage_process_time", .summary = "who had the CPUs, by process, slice by slice (--every)",
 	.columns = process_time_columns, .ncolumns = WW_ARRAY_SIZE(process_time_columns), .run = run_process_time,
 };
 const struct ww_analysis ww_analysis_usage_cgroup_time = {
+	.needs = WW_NEED(WW_NEED_SWITCHES),
 	.name = "usage_cgroup_time", .summary = "who had the CPUs, by cgroup, slice by slice (--every)",
 	.columns = cgroup_time_columns, .ncolumns = WW_ARRAY_SIZE(cgroup_time_columns), .run = run_cgroup_time,
 };

@@ -117,6 +117,7 @@ static int run(const struct ww_opts *o, const struct asked *a)
 
 	p.mode = o->json ? WW_SQL_JSON : a->csv ? WW_SQL_CSV : WW_SQL_TABLE;
 	lo.answer_has_loss = o->json;
+	lo.no_switches = true;
 	int rc = ww_load_set(o->traces, (uint32_t)o->ntraces, &lo, NULL, &s);
 	if (rc)
 		return rc;

@@ -101,6 +101,17 @@ int ww_load_model(const char *path, const struct ww_opts *o, struct ww_facts *f,
 	return rc;
 }
 
+static int no_switches(const struct ww_loaded *l, struct ww_err *err)
+{
+	const bool cut = l->facts.loss.lost_events || l->facts.loss.bad_packets;
+
+	if (cut)
+		return ww_err_set(err, WW_EUNSUPPORTED, l->path, WW_ERR_NO_OFFSET,
+				  "no sched_switch event could be read: the trace is damaged, or events were lost; what is left does not tell who waited");
+	ww_err_set(err, WW_EUNSUPPORTED, l->path, WW_ERR_NO_OFFSET, "the trace has no sched_switch events, so nobody can say who waited");
+	return ww_err_hint(err, "what else is in it `whywait info`, syscalls, files, io, irq, net, faults, procs and sql say");
+}
+
 /* --from and --to, in the trace's clock. */
 static int resolve_range(struct ww_loaded *l, const struct ww_opts *o, struct ww_err *err)
 {
@@ -149,6 +160,8 @@ static int load(const char *path, const struct ww_opts *opts, struct ww_loaded *
 	ww_load_note_state(path, opts);
 	put_notes(stderr, &notes, &l->facts, opts);
 	ww_facts_notes_release(&notes);
+	if (!rc && !l->facts.knows.switches && !opts->no_switches)
+		rc = no_switches(l, err);
 	return rc ? rc : make_query(l, opts, err);
 }
 

@@ -31,6 +31,7 @@ struct ww_opts {
 	const char *comm, *cgroup; /* NULL not given */
 	const char *from, *to; /* as written; ww_load resolves them. NULL not given */
 	bool json, no_color, quiet, threads, no_cache;
+	bool no_switches;     /* a trace without sched_switch will do */
 	bool answer_has_loss; /* the answer itself says what was lost: no note beside it */
 	int verbose;
 	int64_t min_dur_ns;   /* -1 not given */

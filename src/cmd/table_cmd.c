@@ -170,7 +170,9 @@ static int put_chart(struct ww_arena *mem, const struct ww_loaded *l, const stru
 static int print(const struct ww_loaded *l, const struct table_opts *to, const struct ww_opts *o)
 {
 	struct ww_text_opts text = ww_text_opts_of(o, stdout, 0, false);
-	const bool chart = !o->json && to->analysis == to->first && chart_of(to->first);
+	struct ww_lack lacks[WW_NEED_N];
+	const uint32_t n = ww_analysis_lacks(&l->facts, to->analysis, lacks);
+	const bool chart = !o->json && to->analysis == to->first && chart_of(to->first) && !(n && lacks[0].all);
 	struct ww_err err = {0};
 	struct ww_arena mem;
 	struct ww_table t;
@@ -196,8 +198,6 @@ static int print(const struct ww_loaded *l, const struct table_opts *to, const s
 		printf("Of %s (%d) and its children; --all: of everybody, of whom less is recorded\n",
 		       ww_facts_str(&l->facts, l->facts.thread.comm[l->facts.target]), l->facts.thread.tid[l->facts.target]);
 	ww_arena_release(&mem);
-	struct ww_lack lacks[WW_NEED_N];
-	const uint32_t n = ww_analysis_lacks(&l->facts, to->analysis, lacks);
 	return ww_output_finish(stdout, bad, rc ? rc : ww_exit_worse(ww_load_status(l), ww_load_note_lacks(lacks, n, o->quiet)));
 }
 
@@ -254,6 +254,7 @@ int ww_table_cmd(int argc, char **argv)
 	rc = check_options(&to, &o);
 	if (rc)
 		return rc;
+	o.no_switches = true;
 	rc = ww_load(o.traces[0], &o, &l);
 	if (rc)
 		return rc;

@@ -105,7 +105,7 @@ struct ww_host { /* one host a facts */
 struct ww_knowledge {
 	bool switches, waking, wakeup, irq, softirq, timers, syscalls, block, packets, faults, files, work,
 		exceptions, target,
-		vectors, locks, numa, addresses, merges; /* addresses: of packets; merges: of block requests */
+		vectors, locks, numa, addresses, merges, threads; /* addresses: of packets; merges: of block requests; threads: each event says its own */
 };
 
 /* Left by sealing, for slices.h: a mark every so many rows. */

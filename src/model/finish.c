@@ -109,6 +109,20 @@ static void saved_names(struct ww_model *m)
 	}
 }
 
+/* Nobody was seen to come to a CPU or to leave it: what threads did in between is not known. */
+static void forget_states(struct ww_facts *f)
+{
+	f->run.n = f->state.n = 0;
+	f->loss.unseen_switches = 0;
+	for (uint32_t t = 0; t < f->thread.n; t++) {
+		const struct ww_state s = {.thread = t, .start_ts_ns = f->thread.start_ts_ns[t],
+					   .dur_ns = f->thread.end_ts_ns[t] - f->thread.start_ts_ns[t], .state = WW_ST_UNKNOWN, .cpu = -1,
+					   .syscall = WW_NONE, .fault = WW_NONE, .wakeup = WW_NONE, .file = WW_NONE, .other = WW_NONE};
+		if (s.dur_ns > 0 && !(f->thread.flags[t] & WW_TF_IDLE))
+			ww_state_push(f, &s);
+	}
+}
+
 int ww_model_finish(struct ww_model *m, struct ww_err *err)
 {
 	const struct ww_trace_stats *st = ww_trace_stats(m->trace);
@@ -129,6 +143,8 @@ int ww_model_finish(struct ww_model *m, struct ww_err *err)
 	f->loss.lost_events = st->lost_events;
 	f->loss.bad_packets = st->bad_packets;
 	f->loss.out_of_order = st->out_of_order;
+	if (!f->knows.switches)
+		forget_states(f);
 	mark_gaps(f);
 	doubt_absent_cpus(m);
 	ww_block_finish(m);

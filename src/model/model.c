@@ -202,7 +202,6 @@ static int bind_class(struct ww_model *m, uint32_t cls, const struct ww_model_op
 	b->noted = strncmp(m->trace->info.format, "trace.dat", 9) != 0;
 	if (b->noted)
 		note_knowledge(m, b);
-	m->has_switch_class |= b->kind == WW_K_SWITCH;
 	if (looks_inside(b))
 		ww_trace_will_visit(m->trace, cls, b->kind == WW_K_RAW_ENTRY || b->kind == WW_K_FORK || b->kind == WW_K_SWITCH);
 	return bind_fields(m, cls, c, fields, b);
@@ -227,7 +226,8 @@ static void describe_host(struct ww_model *m)
 	h->clock_offset_ns = i->clock.offset_ns;
 	h->epoch_known = i->clock.epoch_known;
 	h->ncpus = WW_MIN(i->ncpus, WW_MAX_CPUS);
-	m->prio_base = strncmp(i->format, "ctf", 3) ? 0 : 100;
+	m->events_tell = strncmp(i->format, "ctf", 3);
+	m->prio_base = m->events_tell ? 0 : 100;
 	m->abi = i->arch && !strcmp(i->arch, "aarch64") ? WW_ABI_AARCH64 : WW_ABI_X86_64;
 }
 
@@ -255,6 +255,7 @@ static void learn_current(struct ww_model *m, const struct ww_event *ev, const s
 	struct ww_thr *t = tid ? ww_thr_get(m, tid) : ww_thr_at(m, m->cpu->idle);
 	if (!t || t->cpu >= 0)
 		return;
+	m->f->knows.threads = true;
 	ww_came_unseen(m, t, m->cpu->known_from);
 	m->cpu->cur = t->index;
 	m->cpu->run_start = m->now;
@@ -344,18 +345,6 @@ static int read_all(struct ww_model *m, const struct ww_model_opts *opts)
 	return r;
 }
 
-static int no_switches(struct ww_model *m)
-{
-	const struct ww_damage *damage;
-	const bool cut = m->f->loss.lost_events || m->f->loss.bad_packets || ww_trace_damage(m->trace, &damage);
-
-	if (!cut)
-		return ww_err_set(m->err, WW_EUNSUPPORTED, m->f->host.trace_path, WW_ERR_NO_OFFSET,
-				  "the trace has no sched_switch events, so nobody can say who waited");
-	return ww_err_set(m->err, WW_EUNSUPPORTED, m->f->host.trace_path, WW_ERR_NO_OFFSET,
-			  "no sched_switch event could be read: the trace is damaged, or events were lost; what is left does not tell who waited");
-}
-
 /* Lengths in cycles that nobody can turn into ns would be wrong numbers. */
 static int check_clock(const struct ww_trace_info *info, struct ww_err *err)
 {
@@ -386,13 +375,8 @@ int ww_model_run(struct ww_trace *trace, const struct ww_model_opts *opts, struc
 		m.before_2_6 |= !strcmp(ww_trace_class(trace, i)->name, "exit_syscall");
 	for (uint32_t i = 0; i < ncls && !r; i++)
 		r = bind_class(&m, i, opts);
-	const bool switches_needed = !opts || !opts->packets_only;
-	if (!r && switches_needed && !m.has_switch_class)
-		r = no_switches(&m);
 	if (!r)
 		r = read_all(&m, opts);
-	if (!r && switches_needed && !facts->knows.switches)
-		r = no_switches(&m);
 	if (!r)
 		r = ww_model_finish(&m, err);
 	release(&m);

@@ -230,7 +230,8 @@ struct ww_model {
 	struct ww_u64map cgroups;     /* id -> path */
 	struct ww_u64map sock_addr;   /* addresses and ports -> file */
 	bool has_waking, has_wakeup, has_births, has_fault_end, has_exceptions, has_softirq, has_irq, has_syscalls,
-		has_timer_vector, has_timers, has_switch_class;
+		has_timer_vector, has_timers;
+	bool events_tell; /* the thread that they are of: the kernel's common_pid */
 	int32_t wake_flags; /* common_flags of the wakeup in hand; -1: not told */
 	/* Every system call is recorded, so that a thread in none of them is in user space. */
 	bool all_syscalls;

@@ -64,7 +64,9 @@ static void leave_unseen(struct ww_model *m, struct ww_thr *old, const struct ww
 	const int64_t last = WW_MAX(WW_MAX(c->before, c->run_start), old->st.start);
 
 	m->f->loss.unseen_switches++;
-	disown(m, old);
+	/* Where events tell their own thread, what came before this one was old's. */
+	if (!m->events_tell && m->f->knows.switches)
+		disown(m, old);
 	ww_cpu_end_run(m, c, old->index, last, WW_RE_UNKNOWN, 0, next->index);
 	old->cpu = -1;
 	ww_thr_state(m, old, last, WW_ST_UNKNOWN);

@@ -153,8 +153,37 @@ static void test_told_in_interrupt(void)
 	fake_free(k);
 }
 
+/* No switch is recorded at all, as perf trace record does not: each event is of the thread that it names, and of what
+ * they did in between nothing is known. */
+static void test_no_switches(void)
+{
+	struct fake *k = fake_new("fake");
+	struct ww_facts f;
+
+	fake_event(k, 100, 0, "syscall_entry_read", "fd=3 count=1 ctx.tid=10");
+	fake_event(k, 150, 0, "workqueue_queue_work", "work=0x2 function=0x5 ctx.tid=10");
+	fake_event(k, 200, 0, "syscall_entry_getppid", "ctx.tid=11");
+	fake_event(k, 250, 0, "syscall_exit_getppid", "ret=1 ctx.tid=11");
+	fake_event(k, 300, 0, "syscall_exit_read", "ret=1 ctx.tid=10");
+	fake_model(k, NULL, &f);
+	ok(contiguous(&f), "states are contiguous");
+	ok(!f.knows.switches && f.knows.threads, "whose the events are is known, who had a CPU is not");
+	is_i64(f.run.n, 0, "no run");
+	is_i64(time_in(&f, 10, WW_ST_UNKNOWN), 200, "of one nothing is known");
+	is_i64(time_in(&f, 11, WW_ST_UNKNOWN), 200, "nor of the other");
+	is_i64(f.syscall.n, 2, "two calls");
+	is_i64(tid_of(&f, f.syscall.thread[0]), 10, "the first's");
+	is_i64(f.syscall.dur_ns[0], 200, "as long as it took");
+	is_i64(tid_of(&f, f.syscall.thread[1]), 11, "the other's");
+	is_i64(tid_of(&f, f.work.queued_by[0]), 10, "who queued the work");
+	is_i64((int64_t)f.loss.unseen_switches, 0, "no switch is missing, as there is none");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
 int main(void)
 {
+	test_no_switches();
 	test_told_in_interrupt();
 	test_one_thread();
 	test_contradiction();
