@@ -17,7 +17,7 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[END] = {"end_ns", "to", WW_T_TIME, "exit, or end of the trace"},
 	[STARTED] = {"forked", "started", WW_T_INT, "1: its fork is in the trace"},
 	[EXITED] = {"exited", "ended", WW_T_INT, "1: its exit is in the trace"},
-	[THREADS] = {"threads", "threads", WW_T_COUNT, "in the trace; a recorded command's main thread once, though its figures begin at its exec"},
+	[THREADS] = {"threads", "threads", WW_T_COUNT, "in the trace; a recorded command's main thread once, though its figures begin at its exec; null where the process of this one is not known"},
 	[CPU] = {"cpu_ns", "on CPUs", WW_T_DUR, "of all its threads, with interrupts and what the hypervisor took meanwhile"},
 	[VPID] = {"vpid", "inner", WW_T_ID, "process id in its own pid namespace; -1 unknown"},
 	[NS] = {"pid_ns", "pid namespace", WW_T_INT, "its inode; 0 unknown"},
@@ -108,7 +108,7 @@ static void put(struct ww_arena *mem, const struct ww_facts *f, struct ww_rows *
 	c[END].i = p->end;
 	c[STARTED].i = !!(f->thread.flags[t] & WW_TF_FORKED);
 	c[EXITED].i = !!(f->thread.flags[t] & WW_TF_EXITED);
-	c[THREADS].i = p->threads;
+	c[THREADS].i = f->thread.pid[t] >= 0 ? p->threads : WW_NO_VALUE;
 	c[CPU].i = f->knows.switches ? p->cpu : WW_NO_VALUE;
 	c[VPID].i = f->thread.vtid[t];
 	c[NS].i = f->thread.pid_ns[t];
