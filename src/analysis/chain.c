@@ -131,8 +131,8 @@ static void cover_thread(struct cover *c, uint32_t t, int64_t to)
 	cover_unknown(c, to, "");
 }
 
-/* Until `to`: the request that was done then. */
-static void cover_block(struct cover *c, uint32_t io, uint32_t waiter, int64_t to)
+/* Until `to`: the request that was done then; submitter: who asked for it, WW_NONE not known. */
+static void cover_block(struct cover *c, uint32_t io, uint32_t submitter, uint32_t waiter, int64_t to)
 {
 	const struct ww_facts *f = c->f;
 
@@ -143,9 +143,11 @@ static void cover_block(struct cover *c, uint32_t io, uint32_t waiter, int64_t t
 	const struct ww_block_io b = ww_block_io_get(f, io);
 	int64_t begin = WW_MIN(to, b.queued_ts_ns >= 0 ? b.queued_ts_ns : b.issued_ts_ns);
 	/* Before the request existed, its submitter was on the way to it. */
-	if (b.submitter != waiter)
-		cover_thread(c, b.submitter, begin);
-	cover_unknown(c, begin, "before the request was made");
+	if (submitter < f->thread.n) {
+		if (submitter != waiter)
+			cover_thread(c, submitter, begin);
+		cover_unknown(c, begin, "before the request was made");
+	}
 	const char *what = ww_name_block(c->mem, f, io), *times = ww_name_request_times(c->mem, f, io);
 	if (*times)
 		what = ww_arena_printf(c->mem, "%s; %s", what, times);
@@ -218,7 +220,8 @@ static void cover_before_queued(struct cover *c, const struct ww_work *w, uint32
 		cover_thing(c, w->queued_ts_ns, WW_CA_WORK, "earlier work", "earlier work"); /* too long a chain */
 	cover_thread(c, w->queued_by, w->queued_ts_ns);
 	if (w->trigger_kind == WW_WK_BLOCK)
-		cover_block(c, w->trigger, waiter, w->queued_ts_ns);
+		cover_block(c, w->trigger, w->trigger < f->block_io.n ? f->block_io.submitter[w->trigger] : WW_NONE, waiter,
+			    w->queued_ts_ns);
 	else if (w->trigger_kind == WW_WK_TIMER)
 		cover_thing(c, w->queued_ts_ns, WW_CA_TIMER, "timer", "timer");
 	else if (w->trigger_kind == WW_WK_PACKET)
@@ -277,7 +280,7 @@ static void cover_wait(struct cover *c, uint32_t waiter)
 	const char *by = ww_name_waker(c->mem, f, w);
 	switch (wk.kind) {
 	case WW_WK_BLOCK:
-		cover_block(c, wk.fact, waiter, c->end);
+		cover_block(c, wk.fact, wk.waker, waiter, c->end);
 		break;
 	case WW_WK_TIMER:
 		cover_timer(c, wk.fact, waiter, by);

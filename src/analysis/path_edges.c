@@ -202,7 +202,8 @@ static void go_thread(struct ww_walk *w, const struct wait *x, uint32_t host, ui
 		ww_walk_go(w, host, thread, x->visit, x->row, kind, fact);
 }
 
-static void by_block(struct ww_walk *w, const struct wait *x, uint32_t io)
+/* submitter: who asked for it; WW_NONE not known. */
+static void by_block(struct ww_walk *w, const struct wait *x, uint32_t io, uint32_t submitter)
 {
 	const struct ww_facts *f = ww_walk_facts(w, x->host);
 
@@ -213,11 +214,11 @@ static void by_block(struct ww_walk *w, const struct wait *x, uint32_t io)
 	const struct ww_block_io b = ww_block_io_get(f, io);
 	int64_t ts = b.queued_ts_ns >= 0 ? b.queued_ts_ns : b.issued_ts_ns;
 	/* Before the request existed, its submitter was on the way to it. */
-	bool other = b.submitter < f->thread.n && b.submitter != x->thread && ts >= 0;
+	bool other = submitter < f->thread.n && submitter != x->thread && ts >= 0;
 
 	lay_wait(w, x->row, other ? WW_MIN(ww_walk_time(w, x->host, ts), w->t) : x->begin, WW_WK_BLOCK, io, WW_CA_DISK);
 	if (other)
-		go_thread(w, x, x->host, b.submitter, WW_VIA_SUBMIT, io);
+		go_thread(w, x, x->host, submitter, WW_VIA_SUBMIT, io);
 }
 
 static void by_timer(struct ww_walk *w, const struct wait *x, uint32_t timer)
@@ -328,7 +329,8 @@ static void by_trigger(struct ww_walk *w, const struct wait *x, uint32_t work)
 	if (w->t <= x->begin)
 		return;
 	if (f->work.trigger_kind[work] == WW_WK_BLOCK)
-		by_block(w, x, f->work.trigger[work]);
+		by_block(w, x, f->work.trigger[work],
+			 f->work.trigger[work] < f->block_io.n ? f->block_io.submitter[f->work.trigger[work]] : WW_NONE);
 	else if (f->work.trigger_kind[work] == WW_WK_TIMER)
 		by_timer(w, x, f->work.trigger[work]);
 	else
@@ -409,7 +411,7 @@ void ww_walk_wait(struct ww_walk *w, uint32_t row)
 	const struct ww_wakeup wk = ww_wakeup_get(f, i);
 	switch (wk.kind) {
 	case WW_WK_BLOCK:
-		by_block(w, &x, wk.fact);
+		by_block(w, &x, wk.fact, wk.waker);
 		break;
 	case WW_WK_TIMER:
 		by_timer(w, &x, wk.fact);

@@ -300,8 +300,8 @@ void ww_on_rq_complete(struct ww_model *m, const struct ww_event *ev)
 	const uint64_t key = key_of(dev_of(ev), ev), *i = ww_u64map_find(&m->block_open, key);
 	uint32_t row = i ? (uint32_t)*i : completed_before(m, ev, key);
 
-	if (row != WW_NONE && m->f->block_io.completed_ts_ns[row] >= 0) {
-		ww_cpu_done(m, WW_WK_BLOCK, row);
+	if (row != WW_NONE && m->f->block_io.completed_ts_ns[row] >= 0) { /* issued by the worker that runs the machinery */
+		ww_cpu_is_done(m, (struct ww_done){.kind = WW_WK_BLOCK, .fact = row, .nobodys = true});
 		return;
 	}
 	if (row == WW_NONE)

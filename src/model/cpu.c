@@ -122,8 +122,12 @@ void ww_cpu_drop_frames(struct ww_model *m)
 
 void ww_cpu_done(struct ww_model *m, enum ww_waker kind, uint32_t fact)
 {
+	ww_cpu_is_done(m, (struct ww_done){.kind = (uint8_t)kind, .fact = fact});
+}
+
+void ww_cpu_is_done(struct ww_model *m, struct ww_done d)
+{
 	struct ww_cpu *c = m->cpu;
-	struct ww_done d = {.kind = (uint8_t)kind, .fact = fact};
 
 	if (c->depth)
 		c->frame[c->depth - 1].done = d;

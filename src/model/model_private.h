@@ -36,6 +36,7 @@
 struct ww_done {
 	uint8_t kind; /* enum ww_waker; WW_WK_UNKNOWN: nothing */
 	uint32_t fact;
+	bool nobodys; /* who asked for what is done is not who made the fact's row, and not known */
 };
 
 struct ww_frame {
@@ -354,6 +355,7 @@ void ww_cpu_push(struct ww_model *m, enum ww_irq_kind kind, int32_t vector, uint
 void ww_cpu_pop(struct ww_model *m, enum ww_irq_kind kind, int32_t vector);
 void ww_cpu_drop_frames(struct ww_model *m);
 void ww_cpu_done(struct ww_model *m, enum ww_waker kind, uint32_t fact);
+void ww_cpu_is_done(struct ww_model *m, struct ww_done d);
 enum ww_context ww_cpu_context(const struct ww_cpu *c);
 uint32_t ww_cpu_soft_name(struct ww_model *m, int32_t vec);
 /* Its thread turned out to be elsewhere, or dead: from now on nobody knows who runs there. */

@@ -39,7 +39,7 @@ static void explain(struct ww_model *m, struct ww_wakeup *w, struct ww_done d)
 {
 	w->kind = d.kind;
 	w->fact = d.fact;
-	w->waker = ww_wakeup_waker(m->f, d.kind, d.fact);
+	w->waker = d.nobodys ? WW_NONE : ww_wakeup_waker(m->f, d.kind, d.fact);
 }
 
 static void from_frame(struct ww_model *m, const struct ww_thr *wakee, bool waking, struct ww_wakeup *w)
@@ -53,7 +53,7 @@ static void from_frame(struct ww_model *m, const struct ww_thr *wakee, bool waki
 		return;
 	}
 	if (fr->timer != WW_NONE) {
-		explain(m, w, (struct ww_done){WW_WK_TIMER, fr->timer});
+		explain(m, w, (struct ww_done){.kind = WW_WK_TIMER, .fact = fr->timer});
 		w->name = m->f->timer.name[fr->timer];
 		return;
 	}

@@ -12,13 +12,13 @@ static struct ww_done queued_after(const struct ww_model *m, const struct ww_thr
 	if (!fr && (c->loose.kind == WW_WK_BLOCK || c->loose.kind == WW_WK_PACKET) && ww_contexts_are_recorded(m))
 		return c->loose;
 	if (!fr && t && t->work_row != WW_NONE)
-		return (struct ww_done){WW_WK_WORK, t->work_row};
+		return (struct ww_done){.kind = WW_WK_WORK, .fact = t->work_row};
 	if (!fr)
-		return (struct ww_done){WW_WK_UNKNOWN, WW_NONE};
+		return (struct ww_done){.kind = WW_WK_UNKNOWN, .fact = WW_NONE};
 	if (fr->done.kind == WW_WK_UNKNOWN && fr->timer != WW_NONE)
-		return (struct ww_done){WW_WK_TIMER, fr->timer};
+		return (struct ww_done){.kind = WW_WK_TIMER, .fact = fr->timer};
 	return fr->done.kind == WW_WK_BLOCK || fr->done.kind == WW_WK_PACKET
-		       ? fr->done : (struct ww_done){WW_WK_UNKNOWN, WW_NONE};
+		       ? fr->done : (struct ww_done){.kind = WW_WK_UNKNOWN, .fact = WW_NONE};
 }
 
 void ww_on_work_queue(struct ww_model *m, const struct ww_event *ev)

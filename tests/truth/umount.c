@@ -30,7 +30,7 @@ static void taker(void)
 		T_in(&s);
 		T_TRY(umount2(where, 0));
 		T_out(&s);
-		T_wait(&s, "disk|work|kthread", "", -1, "umount", "");
+		T_wait(&s, "disk|work|kthread", "", -1, "umount2|umount", "");
 	}
 }
 

@@ -43,6 +43,18 @@ __noinline int ww_tell_current(void)
 	return 0;
 }
 
+/* Is the current task of the target's tree? For programs whose stack has no room for what ww_see calls: their event names
+ * its task. A function of its own, so that it takes nothing of theirs either. */
+__noinline int ww_current_is_in_tree(void)
+{
+	struct task_struct *cur = bpf_get_current_task_btf();
+	struct ww_ring_ctl *c = ww_this_cpu();
+
+	if (c->on && c->on != (u32)cur->pid + 1)
+		return cur->pid && ww_in_tree(cur->tgid);
+	return c->in_tree;
+}
+
 /* Before an event that is cur's doing, or interrupts it. */
 static __always_inline void ww_see(struct task_struct *cur)
 {

@@ -131,8 +131,7 @@ int ww_fault_end(struct ww_perf_data *ctx)
 	struct ww_slot s;
 	u8 *p;
 
-	ww_see(t);
-	if (!ww_this_cpu()->in_tree)
+	if (!ww_current_is_in_tree())
 		return 0;
 	*ww_fault_tid() = 0;
 	ww_fault_where(t, &at);
