@@ -173,6 +173,8 @@ static void test_lacks(void)
 	struct ww_facts f;
 
 	ww_facts_init(&f);
+	ok(ww_analysis_lacks(&f, a, lacks) == 1 && lacks[0].all, "without switches nobody can say who waited");
+	f.knows.switches = true;
 	ok(ww_analysis_lacks(&f, a, lacks) == 1 && lacks[0].all, "without calls and locks recorded nothing of it is known");
 	f.knows.syscalls = true;
 	ok(ww_analysis_lacks(&f, a, lacks) == 1 && !lacks[0].all, "with one of them a part");
