@@ -231,19 +231,26 @@ static struct ww_flushes *flushes_of(struct ww_model *m, uint32_t dev)
 	return &m->flush.v[i];
 }
 
+/* The device has it no more. */
+static struct ww_flushes *flush_returned(struct ww_model *m, uint32_t row)
+{
+	struct ww_flushes *x = flushes_of(m, m->f->block_io.dev[row]);
+
+	x->in_flight -= x->in_flight > 0;
+	return x;
+}
+
 /* It waits again, since it was first asked for. */
 void ww_on_rq_requeue(struct ww_model *m, const struct ww_event *ev)
 {
 	const uint64_t *i = ww_u64map_find(&m->block_open, key_of(dev_of(ev), ev));
-	struct ww_block_io_cols *b = &m->f->block_io;
 
-	if (!i || b->issued_ts_ns[*i] < 0)
+	if (!i || m->f->block_io.issued_ts_ns[*i] < 0)
 		return;
-	if (b->queued_ts_ns[*i] < 0)
-		b->queued_ts_ns[*i] = b->issued_ts_ns[*i];
-	b->issued_ts_ns[*i] = -1;
-	if (b->write[*i] == IS_FLUSH)
-		flushes_of(m, b->dev[*i])->in_flight -= flushes_of(m, b->dev[*i])->in_flight > 0;
+	set_queued(m, (uint32_t)*i);
+	m->f->block_io.issued_ts_ns[*i] = -1;
+	if (m->f->block_io.write[*i] == IS_FLUSH)
+		flush_returned(m, (uint32_t)*i);
 }
 
 static void flush_issued(struct ww_model *m, uint32_t row)
@@ -256,10 +263,7 @@ static void flush_issued(struct ww_model *m, uint32_t row)
 
 static void flush_completed(struct ww_model *m, uint32_t row)
 {
-	struct ww_flushes *x = flushes_of(m, m->f->block_io.dev[row]);
-
-	x->in_flight -= x->in_flight > 0;
-	x->completed = row;
+	flush_returned(m, row)->completed = row;
 }
 
 /* Which request completes, that is not in flight at that sector; WW_NONE: one that the trace has not seen begin.
@@ -284,8 +288,6 @@ void ww_on_rq_issue(struct ww_model *m, const struct ww_event *ev)
 {
 	uint32_t row = in_flight(m, dev_of(ev), true, ev);
 
-	if (m->f->block_io.issued_ts_ns[row] >= 0)
-		set_queued(m, row);
 	m->f->block_io.issued_ts_ns[row] = m->now;
 	if (m->f->block_io.write[row] == IS_FLUSH)
 		flush_issued(m, row);

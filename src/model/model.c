@@ -252,7 +252,7 @@ static void learn_current(struct ww_model *m, const struct ww_event *ev, const s
 
 	if (tid < 0 || b->kind == WW_K_SWITCH)
 		return;
-	struct ww_thr *t = tid ? ww_thr_get(m, tid) : ww_thr_at(m, m->cpu->idle);
+	struct ww_thr *t = ww_cpu_thread_alive(m, tid);
 	if (!t || t->cpu >= 0)
 		return;
 	m->f->knows.threads = true;

@@ -371,6 +371,8 @@ void ww_cpu_gap(struct ww_model *m, const struct ww_event *ev);
 struct ww_thr *ww_cpu_thread(struct ww_model *m, int64_t tid);
 /* The same of another event; NULL also when it has ended. */
 struct ww_thr *ww_cpu_thread_alive(struct ww_model *m, int64_t tid);
+/* The kernel's priority from one of the event's fields; -1 not there. */
+int32_t ww_v_prio(const struct ww_model *m, const struct ww_event *ev, uint32_t slot);
 /* From now on t has the event's CPU. */
 void ww_cpu_take(struct ww_model *m, struct ww_thr *t, int32_t prio);
 

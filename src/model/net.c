@@ -73,11 +73,18 @@ static void headers(const struct ww_event *ev, struct ww_packet *p)
 	}
 }
 
-static uint64_t flow_key(const struct ww_packet *p)
+/* Of one direction of a connection. */
+static uint64_t direction_key(const struct ww_packet *p)
 {
 	uint64_t k = ww_hash_mix(ww_hash_mix(p->saddr_hi, p->saddr_lo), ww_hash_mix(p->daddr_hi, p->daddr_lo));
 
-	k = ww_hash_mix(k, (uint64_t)p->sport << 16 | p->dport | (uint64_t)p->proto << 32);
+	return ww_hash_mix(k, (uint64_t)p->sport << 16 | p->dport | (uint64_t)p->proto << 32);
+}
+
+static uint64_t flow_key(const struct ww_packet *p)
+{
+	uint64_t k = direction_key(p);
+
 	return ww_hash_mix(ww_hash_mix(k, (uint64_t)p->seq << 32 | p->ack), (uint64_t)p->len << 8 | p->tcp_flags);
 }
 
@@ -160,14 +167,6 @@ static uint32_t push(struct ww_model *m, const struct ww_packet *p)
 	if (WW_UNLIKELY(m->give && m->f->packet.n >= m->give_at))
 		give(m);
 	return m->given + ww_packet_push(m->f, p);
-}
-
-/* Of one direction of a connection. */
-static uint64_t direction_key(const struct ww_packet *p)
-{
-	uint64_t k = ww_hash_mix(ww_hash_mix(p->saddr_hi, p->saddr_lo), ww_hash_mix(p->daddr_hi, p->daddr_lo));
-
-	return ww_hash_mix(k, (uint64_t)p->sport << 16 | p->dport);
 }
 
 static bool is_large(const struct ww_packet *p)

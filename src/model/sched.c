@@ -110,8 +110,7 @@ void ww_cpu_take(struct ww_model *m, struct ww_thr *t, int32_t prio)
 		ww_syscall_forget(t);
 }
 
-/* The kernel's priority from one of the event's fields; -1 not there. */
-static int32_t prio_of(const struct ww_model *m, const struct ww_event *ev, uint32_t slot)
+int32_t ww_v_prio(const struct ww_model *m, const struct ww_event *ev, uint32_t slot)
 {
 	return (int32_t)ww_v_int(ev, slot, -1 - m->prio_base) + m->prio_base;
 }
@@ -133,8 +132,8 @@ void ww_on_switch(struct ww_model *m, const struct ww_event *ev)
 		ww_stack_at_switch(m, prev, ev);
 	ww_cpu_drop_frames(m);
 	ww_loopback_switched(m->cpu, next->idle);
-	leave_cpu(m, prev, next, ww_v_int(ev, S_SW_STATE, 0), prio_of(m, ev, S_SW_PREV_PRIO));
-	ww_cpu_take(m, next, prio_of(m, ev, S_SW_NEXT_PRIO));
+	leave_cpu(m, prev, next, ww_v_int(ev, S_SW_STATE, 0), ww_v_prio(m, ev, S_SW_PREV_PRIO));
+	ww_cpu_take(m, next, ww_v_prio(m, ev, S_SW_NEXT_PRIO));
 }
 
 static void queue_on(struct ww_model *m, struct ww_thr *t, int64_t cpu, uint32_t wakeup)

@@ -151,5 +151,5 @@ void ww_on_own_current(struct ww_model *m, const struct ww_event *ev)
 		return;
 	if (!t->idle)
 		ww_thr_set_comm(m, t, &ev->v[COMM]);
-	ww_switch_unseen(m, t, (int32_t)ww_v_int(ev, PRIO, -1 - m->prio_base) + m->prio_base);
+	ww_switch_unseen(m, t, ww_v_prio(m, ev, PRIO));
 }
