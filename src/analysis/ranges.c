@@ -35,26 +35,10 @@ const uint32_t *ww_query_runs(struct ww_arena *mem, const struct ww_facts *f, co
 	return rows;
 }
 
-/* The first of n times that is not before ts; n: none. */
-static uint32_t first_at(const int64_t *times, uint32_t n, int64_t ts_ns)
-{
-	uint32_t lo = 0, hi = n;
-
-	while (lo < hi) {
-		const uint32_t mid = lo + (hi - lo) / 2;
-
-		if (times[mid] < ts_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 void ww_query_times(const struct ww_query *q, const int64_t *times, uint32_t n, uint32_t *ret_first, uint32_t *ret_end)
 {
-	*ret_first = first_at(times, n, q->from_ts_ns);
-	*ret_end = WW_MAX(first_at(times, n, q->to_ts_ns), *ret_first);
+	*ret_first = ww_first_at(times, NULL, 0, n, q->from_ts_ns);
+	*ret_end = WW_MAX(ww_first_at(times, NULL, 0, n, q->to_ts_ns), *ret_first);
 }
 
 static uint32_t first_seen_at(const struct ww_facts *f, int64_t ts_ns)

@@ -81,15 +81,7 @@ int ww_facts_seal(struct ww_facts *f, struct ww_err *err)
 
 static uint32_t first_call_at(const struct ww_facts *f, uint32_t lo, uint32_t hi, int64_t ts_ns)
 {
-	while (lo < hi) {
-		const uint32_t mid = lo + (hi - lo) / 2;
-
-		if (f->syscall.start_ts_ns[f->syscall_of_thread[mid]] < ts_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return ww_first_at(f->syscall.start_ts_ns, f->syscall_of_thread, lo, hi, ts_ns);
 }
 
 void ww_facts_calls(const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns,
@@ -104,17 +96,9 @@ void ww_facts_calls(const struct ww_facts *f, uint32_t thread, int64_t from_ts_n
 /* Between which rows of first .. end - 1 the first one at or after ts is, as far as the marks tell: *lo .. *hi. */
 static void narrow(const struct ww_marks *m, uint32_t step, int64_t ts_ns, uint32_t *lo, uint32_t *hi)
 {
-	uint32_t a = (*lo + step - 1) / step, b = (*hi + step - 1) / step;
-	const uint32_t none = a, end = b;
+	const uint32_t none = (*lo + step - 1) / step, end = (*hi + step - 1) / step,
+		       a = ww_first_at(m->start_ns, NULL, none, end, ts_ns);
 
-	while (a < b) {
-		const uint32_t mid = a + (b - a) / 2;
-
-		if (m->start_ns[mid] < ts_ns)
-			a = mid + 1;
-		else
-			b = mid;
-	}
 	if (a > none)
 		*lo = (a - 1) * step;
 	if (a < end)
@@ -125,15 +109,7 @@ static void narrow(const struct ww_marks *m, uint32_t step, int64_t ts_ns, uint3
 static uint32_t first_state_at(const struct ww_facts *f, uint32_t lo, uint32_t hi, int64_t ts_ns)
 {
 	narrow(&f->state_marks, WW_STATE_MARK_ROWS, ts_ns, &lo, &hi);
-	while (lo < hi) {
-		const uint32_t mid = lo + (hi - lo) / 2;
-
-		if (f->state.start_ts_ns[mid] < ts_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return ww_first_at(f->state.start_ts_ns, NULL, lo, hi, ts_ns);
 }
 
 static bool state_ends_after(const struct ww_facts *f, uint32_t i, int64_t ts_ns)
@@ -163,15 +139,7 @@ void ww_facts_states(const struct ww_facts *f, uint32_t thread, int64_t from_ts_
 static uint32_t first_run_at(const struct ww_facts *f, uint32_t lo, uint32_t hi, int64_t ts_ns)
 {
 	narrow(&f->run_marks, WW_RUN_MARK_ROWS, ts_ns, &lo, &hi);
-	while (lo < hi) {
-		const uint32_t mid = lo + (hi - lo) / 2;
-
-		if (f->run.start_ts_ns[f->run_of_cpu[mid]] < ts_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return ww_first_at(f->run.start_ts_ns, f->run_of_cpu, lo, hi, ts_ns);
 }
 
 static bool run_ends_after(const struct ww_facts *f, uint32_t position, int64_t ts_ns)

@@ -202,6 +202,19 @@ void ww_facts_states(const struct ww_facts *f, uint32_t thread, int64_t from_ts_
 /* System calls of the thread that begin in [from, to), as positions in syscall_of_thread. O(log). */
 void ww_facts_calls(const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns,
 		    uint32_t *ret_first, uint32_t *ret_n);
+/* The first of lo .. hi - 1 whose time is ts or later; hi: none. By position in rows, where they are given, else by row. */
+static inline uint32_t ww_first_at(const int64_t *times, const uint32_t *rows, uint32_t lo, uint32_t hi, int64_t ts_ns)
+{
+	while (lo < hi) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+
+		if (times[rows ? rows[mid] : mid] < ts_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
 /* When the request was first there: queued, or else issued; negative: neither is known. */
 static inline int64_t ww_facts_block_begin(const struct ww_facts *f, uint32_t i)
 {

@@ -58,19 +58,6 @@ static uint32_t row_at(const struct ww_sql_group *g, uint32_t place)
 	return g->rows ? g->rows[place] : place;
 }
 
-/* The first of the group's places lo .. hi whose time is `ts` or later; hi none. */
-static uint32_t first_from(const struct ww_sql_group *g, const int64_t *start_ns, uint32_t lo, uint32_t hi, int64_t ts)
-{
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (start_ns[row_at(g, mid)] < ts)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 static bool is_shown(uint8_t state)
 {
 	return state == WW_ST_PREEMPTED || state == WW_ST_RUNQUEUE || state == WW_ST_THROTTLED || state == WW_ST_STOPPED ||
@@ -206,7 +193,7 @@ static int64_t id_of(const struct state_cursor *c)
 static void put_left_state(const struct state_cursor *c, sqlite3_context *ctx)
 {
 	const uint32_t first = c->runs->first[c->thread];
-	const uint32_t at = first_from(c->runs, c->f->run.start_ts_ns, first, c->runs->first[c->thread + 1],
+	const uint32_t at = ww_first_at(c->f->run.start_ts_ns, c->runs->rows, first, c->runs->first[c->thread + 1],
 				       c->f->state.start_ts_ns[c->row]);
 
 	if (at > first)
@@ -233,7 +220,7 @@ static const char *blocked_function(const struct state_cursor *c)
 	const struct ww_facts *f = c->f;
 	const int64_t ts = f->state.start_ts_ns[c->row];
 	const uint32_t first = g->first[c->thread];
-	uint32_t at = first_from(g, f->stack.ts_ns, first, g->first[c->thread + 1], ts + 1);
+	uint32_t at = ww_first_at(f->stack.ts_ns, g->rows, first, g->first[c->thread + 1], ts + 1);
 	bool left = false;
 
 	while (at > first && !f->stack.kernel[row_at(g, at - 1)])

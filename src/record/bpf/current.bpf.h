@@ -2,8 +2,8 @@
  *
  * Some virtual machines are run by threads in them, and hide these: while such a thread has a CPU no tracepoint tells of
  * anything there, the switch away from it included. A switch that comes from another thread than the one before went to
- * is the sign of such a machine; from then on each event that is somebody's doing looks at who is current. Those that look at the current thread anyway,
- * or are rare, always do.
+ * is the sign of such a machine; from then on each event that is somebody's doing looks at who is current. Those that
+ * look at the current thread anyway, or are rare, always do.
  */
 #ifndef WW_CURRENT_BPF_H
 #define WW_CURRENT_BPF_H
@@ -18,10 +18,18 @@ static __always_inline void ww_give_cpu(struct ww_ring_ctl *c, struct task_struc
 	c->in_tree = next->pid && ww_in_tree(next->tgid);
 }
 
+/* The last switch that was told gave the CPU to somebody else than who has it. */
+static __always_inline bool ww_is_unseen(struct ww_ring_ctl *c, struct task_struct *cur)
+{
+	u32 on = c->on;
+
+	return on && on != (u32)cur->pid + 1;
+}
+
 /* At a switch, before its event. */
 static __always_inline void ww_see_switch(struct ww_ring_ctl *c, struct task_struct *prev)
 {
-	if (c->on && c->on != (u32)prev->pid + 1)
+	if (ww_is_unseen(c, prev))
 		WRITE_ONCE(ww_hides, 1);
 }
 
@@ -37,7 +45,7 @@ __noinline int ww_tell_current(void)
 	if (!p)
 		return 0;
 	ww_put32(p, 0, cur->pid);
-	ww_put32(p, 4, cur->prio - 100);
+	ww_put32(p, 4, PRIO(cur));
 	ww_put_comm(p, 8, cur);
 	ww_commit(&s);
 	return 0;
@@ -50,7 +58,7 @@ __noinline int ww_current_is_in_tree(void)
 	struct task_struct *cur = bpf_get_current_task_btf();
 	struct ww_ring_ctl *c = ww_this_cpu();
 
-	if (c->on && c->on != (u32)cur->pid + 1)
+	if (ww_is_unseen(c, cur))
 		return cur->pid && ww_in_tree(cur->tgid);
 	return c->in_tree;
 }
@@ -58,9 +66,7 @@ __noinline int ww_current_is_in_tree(void)
 /* Before an event that is cur's doing, or interrupts it. */
 static __always_inline void ww_see(struct task_struct *cur)
 {
-	u32 on = ww_this_cpu()->on;
-
-	if (on && on != (u32)cur->pid + 1) {
+	if (ww_is_unseen(ww_this_cpu(), cur)) {
 		WRITE_ONCE(ww_hides, 1);
 		ww_tell_current();
 	}

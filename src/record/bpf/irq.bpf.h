@@ -6,14 +6,14 @@
 #include "function.bpf.h"
 #include "steal.bpf.h"
 
-/* The programs of exits stand before those of entries, and are attached in this order: an exit whose entry was not seen
- * does no harm, an entry whose exit is never seen would leave irq_depth too high. */
 static __always_inline void ww_irq_enter(void)
 {
 	ww_see_current();
 	ww_this_cpu()->irq_depth++;
 }
 
+/* The programs of exits stand before those of entries, and are attached in this order: an exit whose entry was not seen
+ * does no harm, an entry whose exit is never seen would leave irq_depth too high. */
 static __always_inline void ww_irq_leave(void)
 {
 	struct ww_ring_ctl *c = ww_this_cpu();

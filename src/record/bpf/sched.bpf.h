@@ -6,8 +6,6 @@
 #include "file.bpf.h"
 #include "steal.bpf.h"
 
-#define PRIO(t) ((t)->prio - 100) /* as LTTng shows it */
-
 enum { BLOCK_IOWAIT = 1, BLOCK_KTHREAD = 2, BLOCK_IO_WORKER = 4, BLOCK_THROTTLED = 8, BLOCK_RETURNED = 32 };
 
 /* whywait_block: tid nr abi flags fd_kind dev ino arg0..arg5; and the switch right behind it, whose place is returned. */

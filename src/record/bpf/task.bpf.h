@@ -26,6 +26,8 @@ const volatile __u16 ww_fd_calls[WW_SC_TABLE];
 const volatile struct ww_sc_layout ww_sc_entry[WW_SC_TABLE] SEC(".rodata.entry");
 const volatile struct ww_sc_layout ww_sc_exit[WW_SC_TABLE] SEC(".rodata.exit");
 
+#define PRIO(t) ((t)->prio - 100) /* as LTTng shows it */
+
 static __always_inline bool ww_in_tree(u32 tgid)
 {
 	if (ww_all_syscalls)
