@@ -66,6 +66,7 @@ enum ww_need {
 	WW_NEED_N
 };
 #define WW_NEED(need) (1u << (need))
+#define WW_LACK_N (WW_NEED_N + 3) /* and what is recorded of some threads only */
 
 struct ww_analysis;
 
@@ -85,6 +86,7 @@ struct ww_analysis {
 	bool of_command; /* of everybody else little is recorded: without another wish, the command's own */
 	uint32_t needs; /* bits, WW_NEED(): a trace that lacks one of these tells nothing of what the figure is about */
 	uint32_t parts; /* the same: of this part of it, rows or columns */
+	uint32_t in_full; /* the thread's flag, WW_TF_CALLS or WW_TF_FAULTS, without which its rows are of a part of what it did */
 	bool one_thread; /* the answer is about one thread, else about all that the query takes */
 	/* A pure function of the facts; rows in the order in which a person wants them. query->top: that
 	 * many rows. Error -WW_ENOTHREAD when the query names a thread that is not there. */
@@ -96,10 +98,12 @@ struct ww_analysis {
 struct ww_lack {
 	const char *what, *events; /* for a person: "block requests", "block_rq_issue, block_rq_complete" */
 	bool all; /* nothing of the figure is known */
+	uint32_t threads; /* they lack only of so many threads, of all that were asked for; 0: of the whole trace */
 };
 
-/* What the trace lacks of what the analysis is made of; returns how many, static strings. */
-uint32_t ww_analysis_lacks(const struct ww_facts *f, const struct ww_analysis *a, struct ww_lack ret[WW_NEED_N]);
+/* What the trace lacks of what the analysis is made of, when it is asked this; returns how many, static strings. */
+uint32_t ww_analysis_lacks(const struct ww_facts *f, const struct ww_analysis *a, const struct ww_query *q,
+			   struct ww_lack ret[WW_LACK_N]);
 
 /* 0, or -WW_EUNSUPPORTED: the trace does not tell of any thread in which cgroup it was. */
 int ww_query_need_cgroups(const struct ww_facts *f, struct ww_err *err);

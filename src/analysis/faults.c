@@ -280,11 +280,11 @@ const struct ww_analysis ww_analysis_faults = {
 	.needs = WW_NEED(WW_NEED_FAULTS),
 	.parts = WW_NEED(WW_NEED_SWITCHES) | WW_NEED(WW_NEED_FAULT_ENDS),
 	.name = "faults", .summary = "page faults in order: which page of which file, how long",
-	.columns = columns, .ncolumns = NCOLUMNS, .run = run, .of_command = true,
+	.in_full = WW_TF_FAULTS, .columns = columns, .ncolumns = NCOLUMNS, .run = run, .of_command = true,
 };
 const struct ww_analysis ww_analysis_faults_file = {
 	.needs = WW_NEED(WW_NEED_FAULTS),
 	.parts = WW_NEED(WW_NEED_SWITCHES) | WW_NEED(WW_NEED_FAULT_ENDS),
 	.name = "faults_file", .summary = "page faults by file, with the pattern of access",
-	.columns = file_columns, .ncolumns = F_NCOLUMNS, .run = run_files, .of_command = true,
+	.in_full = WW_TF_FAULTS, .columns = file_columns, .ncolumns = F_NCOLUMNS, .run = run_files, .of_command = true,
 };

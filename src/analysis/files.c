@@ -12,24 +12,26 @@
 extern const struct ww_analysis ww_analysis_files, ww_analysis_files_process, ww_analysis_files_thread;
 
 /* What both tables have, behind the columns that say of what. */
-enum { READ, READS, CACHED, WRITTEN, WRITES, OTHER, TIME, IN_CACHE, BLOCKED, DISK, OTHER_BLOCKED, P50, P99, MAX, FAILED, NSUMS };
+enum { READ, READS, CACHED, WRITTEN, WRITES, OTHER, RECORDED, TIME, IN_CACHE, BLOCKED, DISK, OTHER_BLOCKED, P50, P99, MAX, FAILED, NSUMS };
 
 #define SUM_COLUMNS(at)                                                                            \
 	[(at) + READ] = {"read_bytes", "read", WW_T_BYTES, "returned by read-like calls, as far as it was recorded; null: of none of them"}, \
-	[(at) + READS] = {"reads", "reads", WW_T_COUNT, ""},                                       \
+	[(at) + READS] = {"reads", "reads", WW_T_COUNT,                                            \
+			  "null, as writes and other_calls: of threads whose calls were not all recorded, which have rows of their own"}, \
 	[(at) + CACHED] = {"cached_bytes", "from cache", WW_T_BYTES,                               \
 			   "of those read: of regular files, by reads that waited for nothing, so from the page cache, or a " \
 			   "file of no disk as in /proc; null: not known"},                        \
 	[(at) + WRITTEN] = {"written_bytes", "written", WW_T_BYTES, "returned by write-like calls; null: the same"}, \
 	[(at) + WRITES] = {"writes", "writes", WW_T_COUNT, ""},                                    \
 	[(at) + OTHER] = {"other_calls", "other calls", WW_T_COUNT, "fsync, poll, fstat, ..."},    \
+	[(at) + RECORDED] = {"recorded", "recorded", WW_T_COUNT, "so many calls, of all these, the trace has"}, \
 	[(at) + TIME] = {"total_ns", "in calls", WW_T_DUR,                                         \
 			 "entry to exit, together, of those that have both; null: none has"},      \
 	[(at) + IN_CACHE] = {"cached_ns", "in those from cache", WW_T_DUR,                         \
 			     "of that, in those reads; null: not known"},       \
 	[(at) + BLOCKED] = {"blocked_ns", "blocked", WW_T_DUR, "of total_ns"},                     \
 	[(at) + DISK] = {"disk_ns", "for the disk", WW_T_DUR, "of that"},                          \
-	[(at) + OTHER_BLOCKED] = {"other_blocked_ns", "blocked in others", WW_T_DUR,               \
+	[(at) + OTHER_BLOCKED] = {"other_blocked_ns", "blocked otherwise", WW_T_DUR,               \
 				  "in the range, threads were blocked in calls that began before it, or of which begin or end is not in the trace"}, \
 	[(at) + P50] = {"p50_ns", "median", WW_T_DUR, "of a call"},                                \
 	[(at) + P99] = {"p99_ns", "99 %", WW_T_DUR, ""},                                           \
@@ -65,6 +67,7 @@ static const struct ww_column process_columns[P_NCOLUMNS] = {
 enum by { BY_FILE, BY_PROCESS, BY_THREAD };
 
 struct sum {
+	bool in_full; /* of threads whose calls were all recorded */
 	uint32_t file, reads, writes, other, failed, thread, done; /* done: with both ends */
 	uint32_t calls, returned, returned_read, returned_written;
 	uint32_t unknown_reads; /* on a descriptor of which it is not known what it is */
@@ -94,11 +97,21 @@ static enum direction direction_of(const char *name)
 	return OTHER_CALL;
 }
 
-/* A sum that a call is in, and what it is there: of files one that moves bytes is read from one, written to another. */
+/* A sum that a call is in, and what it is there: of files one that moves bytes is read from one, written to another. Calls of
+ * threads that were not recorded in full are no part of the sums of others. */
 struct part {
 	uint64_t owner;
 	enum direction dir;
 };
+
+static struct sum *sum_of(const struct ww_facts *f, struct ww_rows *rows, struct part part, uint32_t thread)
+{
+	const uint64_t in_full = !!(f->thread.flags[thread] & WW_TF_CALLS);
+	struct sum *s = ww_rows_get(rows, part.owner | in_full << 40);
+
+	s->in_full = in_full;
+	return s;
+}
 
 /* Returns how many, 0..2. Of a thread or process also the calls that say by their name that they read or write. */
 static uint32_t parts_of(const struct ww_facts *f, uint32_t call, enum by by, struct part ret[2])
@@ -174,7 +187,7 @@ static void add_read(const struct ww_facts *f, uint32_t i, int64_t bytes, struct
 static void add_part(const struct ww_facts *f, uint32_t i, struct part part, enum by by,
 		     struct ww_rows *rows, struct ww_samples *samples)
 {
-	struct sum *s = ww_rows_get(rows, part.owner);
+	struct sum *s = sum_of(f, rows, part, f->syscall.thread[i]);
 	const bool known = f->syscall.known[i] & WW_SK_RET;
 	int64_t ret = known ? f->syscall.ret[i] : 0, ns = f->syscall.dur_ns[i];
 
@@ -223,7 +236,7 @@ static void add_wait(void *ctx, const struct ww_facts *f, uint32_t state, bool w
 	struct part parts[2];
 
 	for (uint32_t k = parts_of(f, f->state.syscall[state], w->by, parts); k-- > 0;) {
-		struct sum *s = ww_rows_get(w->rows, parts[k].owner);
+		struct sum *s = sum_of(f, w->rows, parts[k], f->state.thread[state]);
 
 		s->file = w->by == BY_FILE ? (uint32_t)parts[k].owner : WW_NONE;
 		if (!s->calls)
@@ -242,23 +255,28 @@ static int longest_first(const void *a, const void *b)
 {
 	const struct sum *x = a, *y = b;
 
-	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+	if (x->in_full != y->in_full)
+		return x->in_full ? -1 : 1;
+	const int64_t x_ns = x->in_full ? x->ns : x->other_blocked, y_ns = y->in_full ? y->ns : y->other_blocked;
+
+	return x_ns < y_ns ? 1 : x_ns > y_ns ? -1 : 0;
 }
 
 /* Without switches nobody knows whether a call waited. */
 static void put_sums(const struct ww_fill *x, const struct sum *s, uint32_t row, union ww_cell *c)
 {
 	const struct ww_samples *samples = x->samples;
-	const bool read = s->returned_read || !s->reads;
+	const bool read = s->in_full && (s->returned_read || !s->reads);
 
 	c[READ].i = read ? s->read : WW_NO_VALUE;
-	c[READS].i = s->reads;
+	c[READS].i = s->in_full ? s->reads : WW_NO_VALUE;
 	const bool cached = read && x->f->knows.switches && !s->unknown_reads;
 	c[CACHED].i = cached ? s->cached : WW_NO_VALUE;
 	c[IN_CACHE].i = cached ? s->in_cache : WW_NO_VALUE;
-	c[WRITTEN].i = s->returned_written || !s->writes ? s->written : WW_NO_VALUE;
-	c[WRITES].i = s->writes;
-	c[OTHER].i = s->other;
+	c[WRITTEN].i = s->in_full && (s->returned_written || !s->writes) ? s->written : WW_NO_VALUE;
+	c[WRITES].i = s->in_full ? s->writes : WW_NO_VALUE;
+	c[OTHER].i = s->in_full ? s->other : WW_NO_VALUE;
+	c[RECORDED].i = s->calls;
 	c[TIME].i = s->done ? s->ns : WW_NO_VALUE;
 	c[BLOCKED].i = s->done && x->f->knows.switches ? s->blocked : WW_NO_VALUE;
 	c[DISK].i = s->done && x->f->knows.switches ? s->disk : WW_NO_VALUE;
@@ -348,17 +366,17 @@ const struct ww_analysis ww_analysis_files = {
 	.parts = WW_NEED(WW_NEED_SWITCHES),
 	.needs = WW_NEED(WW_NEED_THREADS) | WW_NEED(WW_NEED_SYSCALLS),
 	.name = "files", .summary = "what was read and written, by file: bytes, calls, time, waiting for the disk",
-	.columns = columns, .ncolumns = F_NCOLUMNS, .run = run_files, .of_command = true,
+	.in_full = WW_TF_CALLS, .columns = columns, .ncolumns = F_NCOLUMNS, .run = run_files, .of_command = true,
 };
 const struct ww_analysis ww_analysis_files_process = {
 	.parts = WW_NEED(WW_NEED_SWITCHES),
 	.needs = WW_NEED(WW_NEED_THREADS) | WW_NEED(WW_NEED_SYSCALLS),
 	.name = "files_process", .summary = "what each process read and wrote",
-	.columns = process_columns, .ncolumns = P_NCOLUMNS, .run = run_processes, .of_command = true,
+	.in_full = WW_TF_CALLS, .columns = process_columns, .ncolumns = P_NCOLUMNS, .run = run_processes, .of_command = true,
 };
 const struct ww_analysis ww_analysis_files_thread = {
 	.parts = WW_NEED(WW_NEED_SWITCHES),
 	.needs = WW_NEED(WW_NEED_THREADS) | WW_NEED(WW_NEED_SYSCALLS),
 	.name = "files_thread", .summary = "what each thread read and wrote",
-	.columns = thread_columns, .ncolumns = T_NCOLUMNS, .run = run_threads, .of_command = true,
+	.in_full = WW_TF_CALLS, .columns = thread_columns, .ncolumns = T_NCOLUMNS, .run = run_threads, .of_command = true,
 };

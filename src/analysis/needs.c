@@ -4,7 +4,7 @@
  * trace has a kind is what the model found while it bound the trace's event classes (struct ww_knowledge): in a
  * trace.dat, whose header names every event of the kernel, a kind is there when one of its events is.
  */
-#include "analysis/analysis.h"
+#include "analysis/ranges.h"
 
 static bool has_syscalls(const struct ww_facts *f)
 {
@@ -112,7 +112,43 @@ static const struct {
 	[WW_NEED_MERGES] = {"merged block requests", "block_bio_backmerge, block_bio_frontmerge, block_rq_merge", has_merges},
 };
 
-uint32_t ww_analysis_lacks(const struct ww_facts *f, const struct ww_analysis *a, struct ww_lack ret[WW_NEED_N])
+/* Kernel threads make no calls, and the recorder is nobody's question. */
+static uint32_t count_partial(const struct ww_facts *f, const struct ww_query *q, uint32_t in_full)
+{
+	const uint32_t others = WW_TF_IDLE | WW_TF_KERNEL | WW_TF_RECORDER;
+	uint32_t n = 0;
+
+	for (uint32_t t = 0; t < f->thread.n; t++)
+		n += !(f->thread.flags[t] & (in_full | others)) && ww_query_meets(f, q, t) && ww_query_takes(f, q, t);
+	return n;
+}
+
+/* Does --light leave out everybody's calls? */
+static bool nobody_in_full(const struct ww_facts *f, uint32_t in_full)
+{
+	for (uint32_t t = 0; t < f->thread.n; t++)
+		if (f->thread.flags[t] & in_full)
+			return false;
+	return true;
+}
+
+static struct ww_lack lack_of_threads(const struct ww_facts *f, const struct ww_query *q, uint32_t in_full)
+{
+	struct ww_lack r = {.events = "whywait record -a writes them", .threads = count_partial(f, q, in_full)};
+
+	if (in_full == WW_TF_FAULTS) {
+		r.what = "page faults of others than the command and its children";
+	} else if (nobody_in_full(f, in_full)) {
+		r.what = "system calls, but those in which threads waited or woke somebody";
+		r.events = "whywait record without --light writes them";
+	} else {
+		r.what = "system calls of others than the command and its children, but those in which they waited or woke somebody";
+	}
+	return r;
+}
+
+uint32_t ww_analysis_lacks(const struct ww_facts *f, const struct ww_analysis *a, const struct ww_query *q,
+			   struct ww_lack ret[WW_LACK_N])
 {
 	uint32_t n = 0;
 
@@ -127,5 +163,9 @@ uint32_t ww_analysis_lacks(const struct ww_facts *f, const struct ww_analysis *a
 			ret[0] = ret[i];
 			return 1;
 		}
+	if (a->in_full) {
+		ret[n] = lack_of_threads(f, q, a->in_full);
+		n += ret[n].threads > 0;
+	}
 	return n;
 }

@@ -284,10 +284,13 @@ int ww_load_note_lacks(const struct ww_lack *lacks, uint32_t n, bool quiet)
 	int rc = WW_EXIT_DONE;
 
 	for (uint32_t i = 0; i < n; i++) {
+		const bool some = lacks[i].threads;
 		if (!quiet)
 			fprintf(stderr, "whywait: not recorded in this trace: %s (%s); %s\n", lacks[i].what, lacks[i].events,
-				lacks[i].all ? "what there was of them is not known" : "what is said of the rest is without them");
-		if (lacks[i].all)
+				lacks[i].all ? "what there was of them is not known" :
+				some	     ? "how many there were of them is not known" :
+					       "what is said of the rest is without them");
+		if (lacks[i].all || some)
 			rc = WW_EXIT_PARTIAL;
 	}
 	return rc;

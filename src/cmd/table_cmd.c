@@ -126,15 +126,22 @@ static bool of_command(const struct ww_loaded *l, const struct table_opts *to, c
 	       l->facts.target != WW_NONE;
 }
 
-static int make(struct ww_arena *mem, const struct ww_loaded *l, const struct table_opts *to, const struct ww_opts *o,
-		struct ww_table *ret, struct ww_err *err)
+static struct ww_query query_of(const struct ww_loaded *l, const struct table_opts *to, const struct ww_opts *o)
 {
 	struct ww_query q = l->query;
-	int rc;
 
 	q.top = 0; /* cut after sorting */
 	q.every_ns = to->every_ns;
 	q.command_only = of_command(l, to, o);
+	return q;
+}
+
+static int make(struct ww_arena *mem, const struct ww_loaded *l, const struct table_opts *to, const struct ww_opts *o,
+		struct ww_table *ret, struct ww_err *err)
+{
+	const struct ww_query q = query_of(l, to, o);
+	int rc;
+
 	rc = ww_query_check(&l->facts, &q, err);
 	if (!rc)
 		rc = to->analysis->run(mem, &l->facts, &q, ret, err);
@@ -167,11 +174,24 @@ static int put_chart(struct ww_arena *mem, const struct ww_loaded *l, const stru
 	return 0;
 }
 
+static void put_whose(const struct ww_loaded *l, const struct table_opts *to, const struct ww_query *q)
+{
+	const struct ww_facts *f = &l->facts;
+	struct ww_query everybody = *q;
+	struct ww_lack lacks[WW_LACK_N];
+
+	everybody.command_only = false;
+	const uint32_t n = ww_analysis_lacks(f, to->analysis, &everybody, lacks);
+	printf("Of %s (%d) and its children; --all: of everybody%s\n", ww_facts_str(f, f->thread.comm[f->target]),
+	       f->thread.tid[f->target], n && lacks[n - 1].threads ? ", of whom less is recorded" : "");
+}
+
 static int print(const struct ww_loaded *l, const struct table_opts *to, const struct ww_opts *o)
 {
 	struct ww_text_opts text = ww_text_opts_of(o, stdout, 0, false);
-	struct ww_lack lacks[WW_NEED_N];
-	const uint32_t n = ww_analysis_lacks(&l->facts, to->analysis, lacks);
+	struct ww_lack lacks[WW_LACK_N];
+	const struct ww_query q = query_of(l, to, o);
+	const uint32_t n = ww_analysis_lacks(&l->facts, to->analysis, &q, lacks);
 	const bool chart = !o->json && to->analysis == to->first && chart_of(to->first) && !(n && lacks[0].all);
 	struct ww_err err = {0};
 	struct ww_arena mem;
@@ -187,16 +207,15 @@ static int print(const struct ww_loaded *l, const struct table_opts *to, const s
 	if (rc)
 		rc = ww_opts_fail(&err);
 	else if (o->json)
-		bad = ww_table_json(stdout, &t);
+		bad = ww_table_json(stdout, &t, lacks, n);
 	else if (chart && (rc = put_chart(&mem, l, to, to->width ? to->width : text.width, &err)))
 		rc = ww_opts_fail(&err);
 	else
 		ww_table_text(stdout, &t, &text);
 	if (!rc && !o->json && !o->quiet && made > top)
 		printf("%u more %s: --top=0 shows all\n", made - top, made - top > 1 ? "rows" : "row");
-	if (!rc && !o->json && !o->quiet && of_command(l, to, o))
-		printf("Of %s (%d) and its children; --all: of everybody, of whom less is recorded\n",
-		       ww_facts_str(&l->facts, l->facts.thread.comm[l->facts.target]), l->facts.thread.tid[l->facts.target]);
+	if (!rc && !o->json && !o->quiet && q.command_only)
+		put_whose(l, to, &q);
 	ww_arena_release(&mem);
 	return ww_output_finish(stdout, bad, rc ? rc : ww_exit_worse(ww_load_status(l), ww_load_note_lacks(lacks, n, o->quiet)));
 }

@@ -45,7 +45,9 @@ enum ww_file_kind {
 };
 enum ww_thread_flag {
 	WW_TF_IDLE = 1, WW_TF_KERNEL = 2, WW_TF_TARGET = 4, WW_TF_RECORDER = 8, WW_TF_FORKED = 16,
-	WW_TF_EXITED = 32
+	WW_TF_EXITED = 32,
+	WW_TF_CALLS = 64,  /* all its system calls were recorded, where anybody's were */
+	WW_TF_FAULTS = 128 /* so were its page faults, and the call stacks of its waits */
 };
 #define WW_PAGE_IN_MAX_BYTES (128u << 20) /* a folio of 2^15 pages; the kernel's largest today has 2^13 */
 enum ww_syscall_known { WW_SK_ENTRY = 1, WW_SK_EXIT = 2, WW_SK_ARGS = 4, WW_SK_RET = 8, WW_SK_REGS = 16 };

@@ -148,6 +148,7 @@ int ww_model_finish(struct ww_model *m, struct ww_err *err)
 	mark_gaps(f);
 	doubt_absent_cpus(m);
 	ww_block_finish(m);
+	ww_in_full_mark(m);
 	ww_symbols_resolve(m);
 	return ww_facts_seal(f, err);
 }

@@ -134,7 +134,8 @@ static void note_knowledge(struct ww_model *m, const struct ww_bound *b)
 	case WW_K_HRT_EXPIRE: k->timers = m->has_timers = true; break;
 	case WW_K_SYS_ENTRY: k->syscalls = m->has_syscalls = true; break;
 	case WW_K_RAW_ENTRY: k->syscalls = m->has_syscalls = m->all_syscalls = true; break;
-	case WW_K_OWN_SYS_ENTRY: case WW_K_OWN_BLOCK: k->syscalls = true; break;
+	case WW_K_OWN_SYS_ENTRY: k->syscalls = m->has_own_entry = true; break;
+	case WW_K_OWN_BLOCK: k->syscalls = m->own = true; break;
 	case WW_K_BIO_MERGE: case WW_K_RQ_MERGE: k->merges = true; break;
 	case WW_K_BIO_QUEUE: case WW_K_RQ_QUEUE: case WW_K_RQ_ISSUE: case WW_K_RQ_COMPLETE: k->block = true; break;
 	case WW_K_LOCK_BEGIN: k->locks = true; break;

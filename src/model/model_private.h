@@ -13,6 +13,7 @@
  *   block.c timer.c net.c work.c fault.c statedump.c own.c   one kind of event each
  *   numa.c      the scheduler's moves between memory nodes
  *   cgroup.c    which cgroup a thread is in
+ *   in_full.c   of whom everything was recorded
  *   finish.c    end of the trace: open states, gaps, what the producer knew
  */
 #ifndef WW_MODEL_PRIVATE_H
@@ -232,6 +233,7 @@ struct ww_model {
 	struct ww_u64map sock_addr;   /* addresses and ports -> file */
 	bool has_waking, has_wakeup, has_births, has_fault_end, has_exceptions, has_softirq, has_irq, has_syscalls,
 		has_timer_vector, has_timers;
+	bool own, has_own_entry; /* recorded by whywait; with entries of system calls, so not --light */
 	bool events_tell; /* the thread that they are of: the kernel's common_pid */
 	int32_t wake_flags; /* common_flags of the wakeup in hand; -1: not told */
 	/* Every system call is recorded, so that a thread in none of them is in user space. */
@@ -444,6 +446,9 @@ void ww_stack_at_switch(struct ww_model *m, const struct ww_thr *prev, const str
 void ww_block_finish(struct ww_model *m);
 void ww_block_of_fault(struct ww_model *m, const struct ww_thr *t, uint32_t fault);
 void ww_symbols_resolve(struct ww_model *m); /* names for all frames */
+
+/* ---- in_full.c ---- */
+void ww_in_full_mark(struct ww_model *m); /* WW_TF_CALLS, WW_TF_FAULTS; when all else is known */
 
 /* ---- finish.c ---- */
 int ww_model_finish(struct ww_model *m, struct ww_err *err);

@@ -85,7 +85,10 @@ static int write_metadata(struct ww_session *s, int dirfd, struct ww_err *err)
 	char boot_id[64] = "", creation[32], name[256];
 	const char *base = strrchr(s->opts.outdir, '/');
 	struct ww_ctf_class *classes = ww_xcalloc(ww_classes_count, sizeof(*classes));
-	static const struct ww_ctf_env env[] = {{"whywait_version", WW_VERSION}, {NULL, NULL}};
+	/* Of whom system calls, page faults and call stacks are recorded; of system calls see also class_possible. */
+	const struct ww_ctf_env env[] = {{"whywait_version", WW_VERSION},
+					 {"whywait_in_full", s->opts.all_syscalls ? "all" : "tree"},
+					 {NULL, NULL}};
 	time_t now = time(NULL);
 	struct tm tm;
 	uint32_t n = 0;

@@ -31,6 +31,8 @@ void ww_json_lacks(struct ww_json *j, const struct ww_lack *lacks, uint32_t n)
 		ww_json_str(j, "what", lacks[i].what);
 		ww_json_str(j, "events", lacks[i].events);
 		ww_json_bool(j, "all", lacks[i].all);
+		if (lacks[i].threads)
+			ww_json_u64(j, "threads", lacks[i].threads);
 		ww_json_end(j);
 	}
 	ww_json_end(j);

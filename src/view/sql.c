@@ -254,15 +254,16 @@ void ww_lacks_add(struct ww_lack *lacks, uint32_t *n, const struct ww_lack *more
 	for (uint32_t i = 0; i < *n; i++)
 		if (lacks[i].what == more->what) {
 			lacks[i].all |= more->all;
+			lacks[i].threads = WW_MAX(lacks[i].threads, more->threads);
 			return;
 		}
 	lacks[(*n)++] = *more;
 }
 
-void ww_sql_note_lacks(struct ww_sql *q, const struct ww_facts *f, const struct ww_analysis *a)
+void ww_sql_note_lacks(struct ww_sql *q, const struct ww_facts *f, const struct ww_analysis *a, const struct ww_query *query)
 {
-	struct ww_lack more[WW_NEED_N];
-	const uint32_t n = ww_analysis_lacks(f, a, more);
+	struct ww_lack more[WW_LACK_N];
+	const uint32_t n = ww_analysis_lacks(f, a, query, more);
 
 	for (uint32_t i = 0; i < n; i++)
 		ww_lacks_add(q->lacks, &q->nlacks, &more[i]);

@@ -34,7 +34,7 @@ struct ww_sql_print {
 	bool color;
 	uint32_t answers; /* out: how many statements had rows to print, so far */
 	bool bad;         /* out: the stream had an error */
-	struct ww_lack lacks[WW_NEED_N]; /* out: kinds of events that answers so far were made of and a trace has not */
+	struct ww_lack lacks[WW_LACK_N]; /* out: kinds of events that answers so far were made of and a trace has not */
 	uint32_t nlacks;
 };
 

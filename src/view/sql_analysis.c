@@ -165,6 +165,16 @@ static struct ww_query query_of(const struct ww_sql *q, const struct ww_analysis
 
 /* ---- asking ---- */
 
+/* Of an answer that is there already, when another statement may read it. */
+static void note_lacks(const struct analysis_vtab *v, const struct answer *w)
+{
+	for (uint32_t h = 0; h < v->q->nhosts; h++)
+		if (!given(w, ARG_MACHINE) || w->arg[ARG_MACHINE] == h) {
+			const struct ww_query query = query_of(v->q, v->a, w, h);
+			ww_sql_note_lacks(v->q, v->q->host[h].f, v->a, &query);
+		}
+}
+
 static int ask(struct analysis_vtab *v, struct answer *w)
 {
 	struct ww_sql *q = v->q;
@@ -185,7 +195,7 @@ static int ask(struct analysis_vtab *v, struct answer *w)
 		if (given(w, ARG_MACHINE) && w->arg[ARG_MACHINE] != h)
 			continue;
 		const struct ww_query query = query_of(q, v->a, w, h);
-		ww_sql_note_lacks(q, q->host[h].f, v->a);
+		ww_sql_note_lacks(q, q->host[h].f, v->a, &query);
 		struct ww_table t = {0};
 		struct ww_err e = {0};
 		int one = query.cgroup ? ww_query_need_cgroups(q->host[h].f, &e) : 0;
@@ -251,8 +261,7 @@ static int analysis_filter(sqlite3_vtab_cursor *cur, int num, const char *str, i
 	if (!rc && v->last && same(v->last, &asked)) {
 		leave(w);
 		w = v->last;
-		for (uint32_t h = 0; h < v->q->nhosts; h++)
-			ww_sql_note_lacks(v->q, v->q->host[h].f, v->a);
+		note_lacks(v, w);
 	} else if (!rc && !(rc = ask(v, w))) {
 		memcpy(w->arg, asked.arg, sizeof(w->arg));
 		w->first_rowid = first_rowid(w);

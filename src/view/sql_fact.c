@@ -163,7 +163,7 @@ static void note_lacks(struct ww_sql *q, const struct ww_sql_table *t)
 	for (size_t i = 0; i < WW_ARRAY_SIZE(made_of); i++)
 		if (!strcmp(made_of[i].fact, t->fact->name))
 			for (uint32_t h = 0; h < q->nhosts; h++)
-				ww_sql_note_lacks(q, q->host[h].f, &(struct ww_analysis){.needs = WW_NEED(made_of[i].need)});
+				ww_sql_note_lacks(q, q->host[h].f, &(struct ww_analysis){.needs = WW_NEED(made_of[i].need)}, NULL);
 }
 
 static int fact_filter(sqlite3_vtab_cursor *cur, int num, const char *str, int nvals, sqlite3_value **vals)

@@ -112,15 +112,15 @@ struct ww_sql {
 	struct ww_arena mem;
 	int64_t begin_ns, end_ns; /* the set's time */
 	uint64_t visited;
-	struct ww_lack lacks[WW_NEED_N]; /* of the tables that the statement has read */
+	struct ww_lack lacks[WW_LACK_N]; /* of the tables that the statement has read */
 	uint32_t nlacks;
 	bool sealed; /* all is made; from here on queries may only read */
 };
 
-/* A table was read that is made of what the analysis is made of, from these facts. */
-/* Of WW_NEED_N at most; what is there already counts once. */
+/* Of WW_LACK_N at most; what is there already counts once. */
 void ww_lacks_add(struct ww_lack *lacks, uint32_t *n, const struct ww_lack *more);
-void ww_sql_note_lacks(struct ww_sql *q, const struct ww_facts *f, const struct ww_analysis *a);
+/* A table was read that is made of what the analysis is made of, from these facts. */
+void ww_sql_note_lacks(struct ww_sql *q, const struct ww_facts *f, const struct ww_analysis *a, const struct ww_query *query);
 
 static inline int64_t ww_sql_load(const void *p, uint32_t row, uint8_t size, bool is_signed)
 {

@@ -173,7 +173,7 @@ static void cell_json(struct ww_json *j, const struct ww_column *c, const union 
 		ww_json_i64(j, c->name, v->i + (c->type == WW_T_TIME ? offset_ns : 0));
 }
 
-int ww_table_json(FILE *out, const struct ww_table *tab)
+int ww_table_json(FILE *out, const struct ww_table *tab, const struct ww_lack *lacks, uint32_t nlacks)
 {
 	const struct ww_analysis *a = tab->analysis;
 	const struct ww_facts *f = tab->facts;
@@ -196,8 +196,7 @@ int ww_table_json(FILE *out, const struct ww_table *tab)
 		ww_json_end(&j);
 	}
 	ww_json_end(&j);
-	struct ww_lack lacks[WW_NEED_N];
-	ww_json_lacks(&j, lacks, ww_analysis_lacks(tab->facts, tab->analysis, lacks));
+	ww_json_lacks(&j, lacks, nlacks);
 	ww_json_loss(&j, &f->loss);
 	ww_json_end(&j);
 	return ww_json_finish(&j);

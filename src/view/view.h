@@ -33,7 +33,7 @@ void ww_table_text(FILE *out, const struct ww_table *t, const struct ww_text_opt
 /* Of an analysis with a chart: a line a series in blocks, a column a slice of time, their mean at the end. More slices than
  * `columns`: a chart of so many below the other, each with the time at which it begins. */
 void ww_table_chart(FILE *out, const struct ww_table *t, uint32_t columns);
-int ww_table_json(FILE *out, const struct ww_table *t);
+int ww_table_json(FILE *out, const struct ww_table *t, const struct ww_lack *lacks, uint32_t nlacks);
 /* The critical path: who it was on over time, step by step, what it was spent on. */
 void ww_path_text(FILE *out, const struct ww_path *p, const struct ww_path_sum *sum, const struct ww_text_opts *o);
 int ww_path_json(FILE *out, const struct ww_path *p, const struct ww_path_sum *sum);

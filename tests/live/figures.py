@@ -25,9 +25,9 @@ def record(name, cmd, *options):
     sys.exit(1)
 
 
-def rows(trace, *args):
+def rows(trace, *args, partial=False):
     p = subprocess.run([W, *args, '--json', '-q', trace], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
-    if p.returncode:
+    if p.returncode and not (partial and p.returncode == 3):    # of others than the command less is recorded
         print('#   whywait %s: exit %d: %s' % (' '.join(args), p.returncode, p.stderr.decode()[:300]))
         return []
     return json.loads(p.stdout)['rows']
@@ -257,7 +257,7 @@ bad = {k: (v, (ours.get(k, {}).get('count'), ours.get(k, {}).get('errors'))) for
        if k not in UNTRACED and
        (ours.get(k, {}).get('count'), ours.get(k, {}).get('errors')) != v}
 check(not bad, 'syscalls: counts and errors are those of strace -c', bad)
-got = rows(trace, 'syscalls', '--by=process', '--all')
+got = rows(trace, 'syscalls', '--by=process', '--all', partial=True)
 check({r['name']: (r['count'], r['errors'], r['total_ns']) for r in got if r['pid'] == int(out)} ==
       {k: (r['count'], r['errors'], r['total_ns']) for k, r in ours.items()}, 'syscalls: by process: the same of that process',
       [r for r in got if r['pid'] == int(out)])

@@ -56,7 +56,7 @@ def preamble(text):
     text = text[:text.index('\nevent {\n')]
     for pattern in OWN:
         text = re.sub(pattern, '...', text)
-    text = re.sub(r'\n\twhywait_version = "[^"]*";', '', text)
+    text = re.sub(r'\n\twhywait_(?:version|in_full) = "[^"]*";', '', text)
     return [l for l in (re.sub(r'\s+', ' ', l).strip() for l in text.split('\n')) if l]
 
 

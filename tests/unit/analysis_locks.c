@@ -169,17 +169,17 @@ static void test_kinds(void)
 static void test_lacks(void)
 {
 	const struct ww_analysis *a = ww_analysis_find("locks");
-	struct ww_lack lacks[WW_NEED_N];
+	struct ww_lack lacks[WW_LACK_N];
 	struct ww_facts f;
 
 	ww_facts_init(&f);
-	ok(ww_analysis_lacks(&f, a, lacks) == 1 && lacks[0].all, "without switches nobody can say who waited");
+	ok(ww_analysis_lacks(&f, a, &(struct ww_query){.tid = -1, .pid = -1, .to_ts_ns = INT64_MAX}, lacks) == 1 && lacks[0].all, "without switches nobody can say who waited");
 	f.knows.switches = true;
-	ok(ww_analysis_lacks(&f, a, lacks) == 1 && lacks[0].all, "without calls and locks recorded nothing of it is known");
+	ok(ww_analysis_lacks(&f, a, &(struct ww_query){.tid = -1, .pid = -1, .to_ts_ns = INT64_MAX}, lacks) == 1 && lacks[0].all, "without calls and locks recorded nothing of it is known");
 	f.knows.syscalls = true;
-	ok(ww_analysis_lacks(&f, a, lacks) == 1 && !lacks[0].all, "with one of them a part");
+	ok(ww_analysis_lacks(&f, a, &(struct ww_query){.tid = -1, .pid = -1, .to_ts_ns = INT64_MAX}, lacks) == 1 && !lacks[0].all, "with one of them a part");
 	f.knows.locks = true;
-	is_i64(ww_analysis_lacks(&f, a, lacks), 0, "with both all of it");
+	is_i64(ww_analysis_lacks(&f, a, &(struct ww_query){.tid = -1, .pid = -1, .to_ts_ns = INT64_MAX}, lacks), 0, "with both all of it");
 	ww_facts_release(&f);
 }
 
