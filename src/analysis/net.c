@@ -1,7 +1,7 @@
 /* net.c - connections: packets, bytes, retransmissions, round trips, and how long somebody waited for them.
  *
- * A connection's two directions are one row; "here" is the end that sent its first packet in the range. A
- * packet seen twice inside one host (sent and received over loopback) counts once, as sent. A segment whose
+ * A connection's two directions are one row; "here" is the end that opened it, as far as the trace
+ * shows, whatever the range. A packet seen twice inside one host (sent and received over loopback) counts once, as sent. A segment whose
  * bytes were sent before in the same direction is a retransmission. The round trip is the time from a
  * segment with data, sent from this host, to the first packet back that acknowledges its end; of segments
  * sent once only (Karn). Where threads are asked for (--tid, --comm, ...), the rows are the connections on which one of
@@ -18,11 +18,11 @@ enum { PROTO, HERE, THERE, PACKETS, SENT, RECEIVED, RETRANS, RTT, RTT_MAX, BEGIN
 
 static const struct ww_column columns[NCOLUMNS] = {
 	[PROTO] = {"proto", "protocol", WW_T_STR, "tcp, udp, icmp, or its number"},
-	[HERE] = {"local", "from", WW_T_STR, "the end that sent the first packet in the range; of another range it may be the other one"},
+	[HERE] = {"local", "from", WW_T_STR, "the end that opened the connection: that of its first SYN in the trace, else of its first packet there"},
 	[THERE] = {"remote", "to", WW_T_STR, ""},
 	[PACKETS] = {"packets", "packets", WW_T_COUNT, "both directions; over loopback once each"},
-	[SENT] = {"sent_bytes", "sent", WW_T_BYTES, "payload, from the first end"},
-	[RECEIVED] = {"received_bytes", "received", WW_T_BYTES, "payload, to the first end"},
+	[SENT] = {"sent_bytes", "sent", WW_T_BYTES, "payload, from that end"},
+	[RECEIVED] = {"received_bytes", "received", WW_T_BYTES, "payload, to that end"},
 	[RETRANS] = {"retransmits", "again", WW_T_COUNT, "TCP segments with data that had been sent before; of what came in, those whose data come behind later data: sent "
 						"again, or overtaken on the way"},
 	[RTT] = {"rtt_p50_ns", "round trip", WW_T_DUR, "median, data to acknowledgement; null: none seen"},
@@ -60,12 +60,6 @@ static uint64_t key_of(const struct ww_packet_cols *p, uint32_t i)
 	uint64_t d = end_hash(p->daddr_hi[i], p->daddr_lo[i], p->dport[i]);
 
 	return ww_hash_mix(ww_hash_mix(WW_MIN(s, d), WW_MAX(s, d)), p->proto[i]);
-}
-
-static bool same_way(const struct ww_packet_cols *p, uint32_t i, uint32_t first)
-{
-	return p->sport[i] == p->sport[first] && p->saddr_lo[i] == p->saddr_lo[first] &&
-	       p->saddr_hi[i] == p->saddr_hi[first] && p->dport[i] == p->dport[first];
 }
 
 static void add_tcp(const struct ww_packet_cols *p, uint32_t i, struct connection *c, uint32_t dir, uint32_t row,
@@ -110,7 +104,7 @@ static void add_packet(const struct ww_facts *f, const struct ww_query *q, uint3
 		c->begin = p->ts_ns[i];
 	}
 	c->asked |= p->thread[i] < f->thread.n && ww_query_takes_at(f, q, p->thread[i], p->ts_ns[i]);
-	uint32_t dir = !same_way(p, i, c->first);
+	uint32_t dir = !p->from_opener[i];
 	c->end = p->ts_ns[i];
 	c->bytes[dir] += p->payload[i];
 	if (p->proto[i] == 6)
@@ -168,8 +162,8 @@ static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww
 	if (ww_query_asks(x->q) && !k->asked)
 		return false;
 	c[PROTO].s = proto_name(mem, p->proto[i]);
-	c[HERE].s = ww_name_end(mem, p->family[i], p->saddr_hi[i], p->saddr_lo[i], p->sport[i]);
-	c[THERE].s = ww_name_end(mem, p->family[i], p->daddr_hi[i], p->daddr_lo[i], p->dport[i]);
+	c[p->from_opener[i] ? HERE : THERE].s = ww_name_end(mem, p->family[i], p->saddr_hi[i], p->saddr_lo[i], p->sport[i]);
+	c[p->from_opener[i] ? THERE : HERE].s = ww_name_end(mem, p->family[i], p->daddr_hi[i], p->daddr_lo[i], p->dport[i]);
 	c[PACKETS].i = k->packets;
 	c[SENT].i = (int64_t)k->bytes[0];
 	c[RECEIVED].i = (int64_t)k->bytes[1];

@@ -73,6 +73,7 @@ int ww_facts_seal(struct ww_facts *f, struct ww_err *err)
 	ww_facts_sort_states(f);
 	ww_facts_sort_interrupts(f);
 	ww_facts_sort_cgroup_moves(f);
+	ww_facts_find_openers(f);
 	ww_par_run(2, index_rows, f);
 	ww_facts_mark(f);
 	f->sealed = true;

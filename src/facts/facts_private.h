@@ -17,6 +17,10 @@ void ww_facts_sort_interrupts(struct ww_facts *f);
 /* By (thread, time). */
 void ww_facts_sort_cgroup_moves(struct ww_facts *f);
 
+/* ---- facts_openers.c ---- */
+/* Fills packet.from_opener. */
+void ww_facts_find_openers(struct ww_facts *f);
+
 /* ---- slices.c ---- */
 /* Leaves the marks; the rest is sealed. */
 void ww_facts_mark(struct ww_facts *f);

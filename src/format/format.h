@@ -22,7 +22,7 @@ enum ww_value_kind {
 	WW_V_FLOAT,
 	WW_V_STR,   /* p, len: without the NUL; not trusted to be UTF-8 */
 	WW_V_BYTES, /* p, len: array of 8-bit integers in place, or a blob; wanted of trace.dat and perf.data, an array
-		     * of 64-bit integers in the host's order, too */
+		     * of 64-bit integers in the host's order, too; of CTF, one of 16-bit big-endian integers (addresses) */
 	WW_V_ARRAY, /* array of other elements: only the visitor can look inside; len = elements */
 };
 

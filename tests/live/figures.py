@@ -555,12 +555,12 @@ check(w['ahead_bytes'] == (cached - major) * 4096, 'faults: all others were read
 each = [r for r in rows(trace, 'faults') if r['file'] == path]
 check(all(sum(r[k] for r in each) == w[k] for k in ('ahead_bytes', 'hit_bytes', 'asked_bytes')), 'faults: each fault has its part', each[:3])
 
-# ---- net: known bytes each way ----
-trace, out = python('net', r'''
+# ---- net: known bytes each way; whose end is which is the same in every part of the trace ----
+NET = r"""
 import os, socket, time
-s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(1)
+s = socket.socket(FAMILY); s.bind(('ADDRESS', 0)); s.listen(1)
 if not os.fork():
-    c = socket.create_connection(s.getsockname())
+    c = socket.create_connection(s.getsockname()[:2])
     for i in range(20):
         c.sendall(b'q' * 100)
         got = 0
@@ -575,13 +575,21 @@ for i in range(20):
     a.sendall(b'a' * 3000)
 a.recv(1)
 os.wait()
-print(s.getsockname()[1])
-''')
-port = out.strip()
-mine = [r for r in rows(trace, 'net') if r['remote'].endswith(':' + port)]
-check(len(mine) == 1 and (mine[0]['sent_bytes'], mine[0]['received_bytes'], mine[0]['retransmits']) == (2000, 60000, 0),
-      'net: bytes of the connection each way, none again', mine)
-check(mine and mine[0]['blocked_ns'] > 20 * 1.8e6, 'net: the client waited for the answers', mine)
+print(s.getsockname()[1], a.getpeername()[1])
+"""
+for family, address, written in (('socket.AF_INET', '127.0.0.1', '127.0.0.1'), ('socket.AF_INET6', '::1', '[::1]')):
+    trace, out = python('net', NET.replace('FAMILY', family).replace('ADDRESS', address))
+    ends = ['%s:%s' % (written, port) for port in out.split()]
+    mine = [r for r in rows(trace, 'net') if ends[0] in (r['local'], r['remote'])]
+    check([[r['remote'], r['local']] for r in mine] == [ends], 'net: %s: the client is the one that opened it' % written, (ends, mine))
+    check(len(mine) == 1 and (mine[0]['sent_bytes'], mine[0]['received_bytes'], mine[0]['retransmits']) == (2000, 60000, 0),
+          'net: bytes of the connection each way, none again', mine)
+    check(mine and mine[0]['blocked_ns'] > 20 * 1.8e6, 'net: the client waited for the answers', mine)
+    at = [mine[0]['ts_ns'] + i * mine[0]['dur_ns'] // 8 + (i == 8) for i in range(9)]
+    parts = [[r for r in rows(trace, 'net', '--from', str(a), '--to', str(b)) if ends[0] in (r['local'], r['remote'])] for a, b in zip(at, at[1:])]
+    check(all([r['remote'], r['local']] == ends for p in parts for r in p) and
+          [sum(r[k] for p in parts for r in p) for k in ('sent_bytes', 'received_bytes')] == [2000, 60000],
+          'net: so it is in each eighth of that time, and the bytes add up', parts)
 
 # ---- procs: who started whom ----
 trace, out = record('procs', ['sh', '-c', 'sh -c "sleep 0.01; echo \\$\\$"; echo $$'])

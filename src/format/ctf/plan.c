@@ -238,6 +238,12 @@ static bool is_byte(const struct ctf_type *e)
 	return e->kind == CTF_INT && e->size == 8 && e->align <= 8 && !e->reversed && !e->is_bool;
 }
 
+/* A part of an address of IPv6: eight of these lie as they do on the wire. */
+static bool is_wire(const struct ctf_type *e)
+{
+	return e->kind == CTF_INT && e->order == CTF_BE && e->size == 16 && e->align <= 16 && !e->reversed && !e->is_bool;
+}
+
 static void compile_walk(struct compiler *k, const struct ctf_type *t)
 {
 	struct op o = op_init(OP_WALK, t);
@@ -264,9 +270,14 @@ static void compile_array(struct compiler *k, const struct ctf_type *t)
 	segment_open(k);
 	o.n = t->length;
 	o.off = (uint32_t)k->off;
-	if (is_byte(t->elem) && k->place.mod % 8 == 0 && place_rem(k) % 8 == 0)
+	const bool on_byte = k->place.mod % 8 == 0 && place_rem(k) % 8 == 0;
+	if (on_byte && is_wire(t->elem)) {
+		o.code = OP_BLOB;
+		o.n = t->length * 2;
+	} else if (on_byte && is_byte(t->elem)) {
 		o.code = !t->elem->is_text ? OP_BLOB : t->enc == CTF_UTF8 ? OP_TEXT : OP_WTEXT;
-	o.roles = o.code == OP_BLOB && t->length == 16 ? roles_of(k, t) & 1u << CTF_R_UUID : 0;
+	}
+	o.roles = o.code == OP_BLOB && is_byte(t->elem) && t->length == 16 ? roles_of(k, t) & 1u << CTF_R_UUID : 0;
 	emit_wanted(k, &o, o.roles != 0);
 	k->off += t->bits;
 }
