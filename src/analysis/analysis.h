@@ -62,7 +62,7 @@ union ww_cell {
 enum ww_need {
 	WW_NEED_SYSCALLS, WW_NEED_BLOCK, WW_NEED_FAULTS, WW_NEED_FAULT_ENDS, WW_NEED_INTERRUPTS, WW_NEED_IRQ, WW_NEED_SOFTIRQ,
 	WW_NEED_TIMERS, WW_NEED_PACKETS, WW_NEED_LOCKS, WW_NEED_NUMA, WW_NEED_WAKEUPS, WW_NEED_MERGES, WW_NEED_LOCK_WAITS,
-	WW_NEED_SWITCHES, WW_NEED_THREADS,
+	WW_NEED_SWITCHES, WW_NEED_THREADS, WW_NEED_CGROUPS,
 	WW_NEED_N
 };
 #define WW_NEED(need) (1u << (need))
@@ -87,6 +87,7 @@ struct ww_analysis {
 	uint32_t needs; /* bits, WW_NEED(): a trace that lacks one of these tells nothing of what the figure is about */
 	uint32_t parts; /* the same: of this part of it, rows or columns */
 	uint32_t in_full; /* the thread's flag, WW_TF_CALLS or WW_TF_FAULTS, without which its rows are of a part of what it did */
+	bool whole_threads; /* also where a cgroup is asked about that they were in for a part of the time */
 	bool one_thread; /* the answer is about one thread, else about all that the query takes */
 	/* A pure function of the facts; rows in the order in which a person wants them. query->top: that
 	 * many rows. Error -WW_ENOTHREAD when the query names a thread that is not there. */

@@ -102,9 +102,9 @@ static bool is_pi(int64_t op)
 	return op >= 0 && ((op & OP_BITS) == OP_LOCK_PI || (op & OP_BITS) == OP_LOCK_PI2);
 }
 
-/* Has one thread at a time what is waited for? */
-static bool has_holder(const struct ww_facts *f, uint32_t i, enum ww_cause kind)
+bool ww_lock_has_holder(const struct ww_facts *f, uint32_t i)
 {
+	const enum ww_cause kind = ww_lock_wait(f, i);
 	const int64_t op = kind == WW_CA_FUTEX ? futex_op(f, f->state.syscall[i]) : -1, o = op & OP_BITS;
 
 	if (kind != WW_CA_FUTEX)
@@ -237,13 +237,12 @@ void ww_holders_share(const struct ww_facts *f, const uint32_t *states, const ui
 
 	for (uint32_t k = 0; k < n; k++) {
 		const uint32_t i = states[k], by = ended_by(f, i);
-		const enum ww_cause kind = ww_lock_wait(f, i);
-		if (!has_holder(f, i, kind)) {
+		if (!ww_lock_has_holder(f, i)) {
 			if (by < f->thread.n)
 				ww_share_add(shares, rows[k], by, f->state.dur_ns[i]);
 			continue;
 		}
-		ww_u64map_put(&r.wanted, lock_of(f, i, kind), 1);
+		ww_u64map_put(&r.wanted, lock_of(f, i, ww_lock_wait(f, i)), 1);
 		from = WW_MIN(from, f->state.start_ts_ns[i]);
 		to = WW_MAX(to, end_of(f, i) + 1);
 		if (by >= f->thread.n && !ww_lock_wait_open(f, i))
@@ -257,7 +256,7 @@ void ww_holders_share(const struct ww_facts *f, const uint32_t *states, const ui
 	if (r.all.n)
 		qsort(r.all.v, r.all.n, sizeof(*r.all.v), by_lock);
 	for (uint32_t k = 0; k < n; k++)
-		if (has_holder(f, states[k], ww_lock_wait(f, states[k])))
+		if (ww_lock_has_holder(f, states[k]))
 			cut(&r, states[k], rows[k], shares);
 	ww_vec_free(&r.all);
 	ww_u64map_release(&r.wanted);

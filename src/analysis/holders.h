@@ -19,6 +19,9 @@
 
 /* WW_CA_FUTEX, WW_CA_LOCK (in the kernel) or WW_CA_FILELOCK of a wait for one, whatever ended it; else WW_CA_NONE. */
 enum ww_cause ww_lock_wait(const struct ww_facts *f, uint32_t state);
+/* Has one thread at a time what such a wait is for: a mutex, a lock of the kernel's or of a file? Of a condition, a semaphore,
+ * the end of a thread nobody has anything; nor is it known of a futex that is used in another way than those above. */
+bool ww_lock_has_holder(const struct ww_facts *f, uint32_t state);
 /* Did it last until the trace's end? */
 bool ww_lock_wait_open(const struct ww_facts *f, uint32_t state);
 

@@ -6,10 +6,12 @@
 
 extern const struct ww_analysis ww_analysis_locks;
 
-enum { KIND, PID, OBJECT, WAITER, HOLDER, COUNT, TOTAL, AVG, P99, MAX, MAX_AT, TIMED_OUT, INTERRUPTED, UNFINISHED, OTHER, STACK, NCOLUMNS };
+enum { KIND, FOR, PID, OBJECT, WAITER, HOLDER, COUNT, TOTAL, AVG, P99, MAX, MAX_AT, TIMED_OUT, INTERRUPTED, UNFINISHED, OTHER, STACK, NCOLUMNS };
 
 static const struct ww_column columns[NCOLUMNS] = {
 	[KIND] = {"kind", "kind", WW_T_STR, "futex, lock (in the kernel), filelock"},
+	[FOR] = {"waits_for", "for", WW_T_STR, "lock: one thread at a time has it; event: a condition, a semaphore, a thread's end, which nobody has, as it "
+					       "is with a worker that waits for work"},
 	[PID] = {"pid", "process", WW_T_ID, "of the waiter; an address is one of its own memory"},
 	[OBJECT] = {"object", "lock", WW_T_STR, "address, or the locked file"},
 	[WAITER] = {"waiter", "waiter", WW_T_STR, ""},
@@ -31,6 +33,7 @@ static const struct ww_column columns[NCOLUMNS] = {
 struct sum {
 	uint32_t thread, file, count, timed_out, interrupted, unfinished, longest; /* longest: a state row */
 	uint8_t kind; /* a cause */
+	bool held;    /* one thread at a time has it */
 	uint64_t object;
 	int64_t ns, max, max_at, other;
 };
@@ -39,10 +42,13 @@ struct waits {
 	WW_VEC(uint32_t) states, rows;
 };
 
+/* Behind what somebody had are the waits for something to happen, of which many are idle. */
 static int longest_first(const void *a, const void *b)
 {
 	const struct sum *x = a, *y = b;
 
+	if (x->held != y->held)
+		return x->held ? -1 : 1;
 	const int64_t i = x->ns + x->other, k = y->ns + y->other;
 
 	return i < k ? 1 : i > k ? -1 : 0;
@@ -59,6 +65,7 @@ static void add(const struct ww_facts *f, const struct ww_query *q, uint32_t i, 
 
 	s->thread = t;
 	s->kind = (uint8_t)kind;
+	s->held |= ww_lock_has_holder(f, i);
 	s->object = f->state.object[i];
 	s->file = f->state.file[i];
 	*ww_vec_push(&waits->states) = i;
@@ -88,6 +95,7 @@ static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww
 	const struct sum *s = sum;
 
 	c[KIND].s = ww_cause_name((enum ww_cause)s->kind);
+	c[FOR].s = s->held ? "lock" : "event";
 	c[PID].i = f->thread.pid[s->thread];
 	c[OBJECT].s = s->object ? ww_arena_printf(x->mem, "0x%" PRIx64, s->object)
 				: s->file < f->file.n ? ww_name_file(f, s->file) : "";

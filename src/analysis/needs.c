@@ -109,6 +109,7 @@ static const struct {
 	[WW_NEED_SWITCHES] = {"switches", "sched_switch", has_switches},
 	[WW_NEED_THREADS] = {"whose the events are", "sched_switch, or the thread's id with each event (lttng add-context -k -t tid)",
 			     has_threads},
+	[WW_NEED_CGROUPS] = {"in which cgroups threads were", "whywait record writes it, of cgroups version 2", ww_knows_cgroups},
 	[WW_NEED_MERGES] = {"merged block requests", "block_bio_backmerge, block_bio_frontmerge, block_rq_merge", has_merges},
 };
 

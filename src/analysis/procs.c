@@ -186,5 +186,5 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 const struct ww_analysis ww_analysis_procs = {
 	.parts = WW_NEED(WW_NEED_SWITCHES),
 	.name = "procs", .summary = "the process tree: who started whom, when, and what it used",
-	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+	.columns = columns, .ncolumns = NCOLUMNS, .run = run, .whole_threads = true,
 };

@@ -227,11 +227,18 @@ bool ww_query_takes(const struct ww_facts *f, const struct ww_query *q, uint32_t
 			return true;
 	return false;
 }
-int ww_query_need_cgroups(const struct ww_facts *f, struct ww_err *err)
+bool ww_knows_cgroups(const struct ww_facts *f)
 {
 	for (uint32_t t = 0; t < f->thread.n; t++)
 		if (f->thread.cgroup[t])
-			return 0;
+			return true;
+	return false;
+}
+
+int ww_query_need_cgroups(const struct ww_facts *f, struct ww_err *err)
+{
+	if (ww_knows_cgroups(f))
+		return 0;
 	ww_err_set(err, WW_EUNSUPPORTED, f->host.trace_path, WW_ERR_NO_OFFSET,
 		   "the trace does not tell in which cgroups its threads were");
 	return ww_err_hint(err, "`whywait record` writes it (of cgroups version 2); other recorders have no event for it");

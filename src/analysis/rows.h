@@ -96,6 +96,8 @@ struct ww_cgroup_stay {
 };
 
 struct ww_cgroup_stay ww_cgroup_at(const struct ww_facts *f, uint32_t thread, int64_t ts_ns);
+/* Does the trace tell of any thread in which cgroup it was? */
+bool ww_knows_cgroups(const struct ww_facts *f);
 /* Is that cgroup, a str, asked about? */
 bool ww_query_takes_cgroup(const struct ww_facts *f, const struct ww_query *q, uint32_t cgroup);
 /* How much of [from, to) the thread was in the cgroup that is asked about; all of it where none is. */

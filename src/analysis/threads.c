@@ -94,5 +94,5 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 const struct ww_analysis ww_analysis_threads = {
 	.needs = WW_NEED(WW_NEED_SWITCHES),
 	.name = "threads", .summary = "every thread: how long it ran, was ready, waited, and for what most",
-	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+	.columns = columns, .ncolumns = NCOLUMNS, .run = run, .whole_threads = true,
 };

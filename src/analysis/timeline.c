@@ -78,5 +78,5 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 const struct ww_analysis ww_analysis_threads_time = {
 	.needs = WW_NEED(WW_NEED_SWITCHES),
 	.name = "threads_time", .summary = "what each thread did, slice by slice (--every): the state in which it was longest",
-	.columns = columns, .ncolumns = NCOLUMNS, .run = run,
+	.columns = columns, .ncolumns = NCOLUMNS, .run = run, .whole_threads = true,
 };

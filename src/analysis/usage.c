@@ -237,6 +237,13 @@ static bool put_cgroup(const struct ww_fill *x, const void *sum, uint32_t row, u
 	return true;
 }
 
+/* One of an unknown cgroup that had all the time would say that it is one. */
+static int no_rows(struct ww_arena *mem, const struct ww_facts *f, struct ww_table *ret, const struct ww_analysis *a)
+{
+	ww_table_init(mem, ret, a, f, 0);
+	return 0;
+}
+
 static int run_cgroups(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 		       struct ww_err *err)
 {
@@ -244,6 +251,8 @@ static int run_cgroups(struct ww_arena *mem, const struct ww_facts *f, const str
 	int64_t from, to;
 	uint32_t n;
 
+	if (!ww_knows_cgroups(f))
+		return no_rows(mem, f, ret, &ww_analysis_usage_cgroup);
 	ww_rows_init(&all.r, sizeof(struct cgroup_sum));
 	ww_rows_init(&all.pairs, sizeof(struct ww_share));
 	const uint32_t *runs = ww_query_runs(mem, f, q, &n);
@@ -423,6 +432,8 @@ static int run_process_time(struct ww_arena *mem, const struct ww_facts *f, cons
 static int run_cgroup_time(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 			   struct ww_err *err)
 {
+	if (!ww_knows_cgroups(f))
+		return no_rows(mem, f, ret, &ww_analysis_usage_cgroup_time);
 	return make_slices((struct ww_fill){.analysis = &ww_analysis_usage_cgroup_time, .f = f, .q = q, .mem = mem, .put = put_cgroup_slice},
 			   ret, by_cgroup, err);
 }
@@ -538,7 +549,7 @@ const struct ww_analysis ww_analysis_usage_process = {
 	.columns = process_columns, .ncolumns = WW_ARRAY_SIZE(process_columns), .run = run_processes,
 };
 const struct ww_analysis ww_analysis_usage_cgroup = {
-	.needs = WW_NEED(WW_NEED_SWITCHES),
+	.needs = WW_NEED(WW_NEED_SWITCHES) | WW_NEED(WW_NEED_CGROUPS),
 	.name = "usage_cgroup", .summary = "who had the CPUs, by cgroup",
 	.columns = cgroup_columns, .ncolumns = WW_ARRAY_SIZE(cgroup_columns), .run = run_cgroups,
 };
@@ -563,7 +574,7 @@ const struct ww_analysis ww_analysis_usage_process_time = {
 	.columns = process_time_columns, .ncolumns = WW_ARRAY_SIZE(process_time_columns), .run = run_process_time,
 };
 const struct ww_analysis ww_analysis_usage_cgroup_time = {
-	.needs = WW_NEED(WW_NEED_SWITCHES),
+	.needs = WW_NEED(WW_NEED_SWITCHES) | WW_NEED(WW_NEED_CGROUPS),
 	.name = "usage_cgroup_time", .summary = "who had the CPUs, by cgroup, slice by slice (--every)",
 	.columns = cgroup_time_columns, .ncolumns = WW_ARRAY_SIZE(cgroup_time_columns), .run = run_cgroup_time,
 };

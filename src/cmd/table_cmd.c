@@ -214,6 +214,8 @@ static int print(const struct ww_loaded *l, const struct table_opts *to, const s
 		ww_table_text(stdout, &t, &text);
 	if (!rc && !o->json && !o->quiet && made > top)
 		printf("%u more %s: --top=0 shows all\n", made - top, made - top > 1 ? "rows" : "row");
+	if (!rc && !o->json && !o->quiet && q.cgroup && to->analysis->whole_threads)
+		printf("Of all that were ever in %s, their whole time\n", q.cgroup);
 	if (!rc && !o->json && !o->quiet && q.command_only)
 		put_whose(l, to, &q);
 	ww_arena_release(&mem);

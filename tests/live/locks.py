@@ -124,6 +124,11 @@ def main():
         if not r or tid(r['holder']) != most[0][0]:
             bad.append((key, dict(ns), r))
     tap.ok(judged >= 6 and not bad, 'of %d waiters of four mutexes it is known who had the mutex for most of their time' % judged, bad)
+    fought = [r for key, r in found.items() if key[0] in {int(l[1]) for l in said if l[0] == 'try'}]
+    others = [r for r in rows if r not in fought and r['waits_for'] == 'event']    # the barrier, and main, that waits for its threads
+    tap.ok(fought and others and all(r['waits_for'] == 'lock' for r in fought), 'the mutexes are locks, the barrier and the threads\' ends are not', (fought, others))
+    order = [r['waits_for'] for r in rows]
+    tap.ok(order == sorted(order, reverse=True), 'and the locks come first', order)
     timed = [l for l in said if l[0] == 'timed'][0]
     r = [r for r in rows if tid(r['waiter']) == int(timed[1])]
     tap.ok(timed[3] == '110' and len(r) == 1 and r[0]['timed_out'] == 1 and 45e6 < r[0]['total_ns'] < 90e6 and

@@ -81,6 +81,9 @@ static void check_rows(const struct ww_facts *f)
 	is_i64(cell(&t, "reads", 0), WW_NO_VALUE, "nobody knows how often it read");
 	is_i64(cell(&t, "read_bytes", 0), WW_NO_VALUE, "nor how much");
 	is_i64(cell(&t, "recorded", 0), 1, "once is in the trace");
+	a = ww_analysis_find("usage_cgroup");
+	ok(!a->run(&mem, f, &everybody, &t, NULL) && !t.nrows && ww_analysis_lacks(f, a, &everybody, lacks) == 1 && lacks[0].all,
+	   "in which cgroups the threads were nobody knows: that is no cgroup which had all the time");
 	ww_arena_release(&mem);
 }
 
