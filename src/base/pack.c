@@ -1,76 +1,13 @@
-/* pack.c - frame of reference, by block or by part, or a dictionary.
+/* pack.c - frame of reference, by block or by part, steps, or a dictionary.
  *
  * A block begins with struct head. Bits are read as unaligned 64-bit words, so a block ends with PAD bytes more than
  * its bits need. Example of `flat`: 100 103 101 -> base 100, width 2, bits 00 11 01.
+ *
+ * An index that is none in every other row spans from 0 to itself: a part may have holes, which is the block's least
+ * value as code 0, and the part's own base is that of the others: 0 7001 0 7002 -> base 7001, bits 00 01 00 10.
+ * Steps, of what rises: 100 103 107 -> first 100, least step 3, width 1, bits 0 1.
  */
-#include "base/pack.h"
-
-enum { FLAT, PARTS, WORDS };
-
-#define PAD 9u /* the longest value begins at bit 7 of the last byte */
-
-struct head {
-	uint8_t kind;
-	uint8_t width;      /* FLAT: of a value; PARTS: of a base; WORDS: of a number */
-	uint8_t word_width; /* WORDS: of a value */
-	uint8_t zero;
-	uint32_t words;
-	uint64_t base;
-};
-_Static_assert(sizeof(struct head) == 16, "the head of a block is 16 bytes on disk");
-
-static unsigned width_of(uint64_t v)
-{
-	return v ? 64 - (unsigned)__builtin_clzll(v) : 0;
-}
-
-static uint64_t load64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static uint64_t mask_of(unsigned width)
-{
-	return width ? UINT64_MAX >> (64 - width) : 0;
-}
-
-static uint64_t get_bits(const uint8_t *p, size_t at, unsigned width)
-{
-	const unsigned shift = at & 7;
-	uint64_t v = load64(p + at / 8) >> shift;
-
-	if (shift + width > 64)
-		v |= (uint64_t)p[at / 8 + 8] << (64 - shift);
-	return v & mask_of(width);
-}
-
-/* n values of `width` bits each, of which `first` are passed over, added to base. The common widths need one load a
- * value. */
-static void get_from(const uint8_t *p, uint32_t first, uint32_t n, unsigned width, uint64_t base, uint64_t *ret)
-{
-	const size_t begin = (size_t)first * width;
-
-	const uint64_t mask = mask_of(width);
-
-	if (!width) {
-		for (uint32_t i = 0; i < n; i++)
-			ret[i] = base;
-	} else if (width <= 57) {
-		for (size_t i = 0, at = begin; i < n; i++, at += width)
-			ret[i] = base + (load64(p + at / 8) >> (at & 7) & mask);
-	} else {
-		for (size_t i = 0, at = begin; i < n; i++, at += width)
-			ret[i] = base + get_bits(p, at, width);
-	}
-}
-
-static void get_all(const uint8_t *p, uint32_t n, unsigned width, uint64_t base, uint64_t *ret)
-{
-	get_from(p, 0, n, width, base, ret);
-}
+#include "base/pack_private.h"
 
 #define PUT_AS(type)                                              \
 	for (uint32_t i = 0; i < n; i++) {                        \
@@ -108,15 +45,11 @@ WW_FOR_EACH_CPU static uint8_t *put_all(uint8_t *p, const uint64_t *v, uint32_t 
 	return p + (have + 7) / 8;
 }
 
-static size_t bytes_of(uint32_t n, unsigned width)
-{
-	return ((size_t)n * width + 7) / 8;
-}
-
 /* ---- writing ---- */
 
 struct parts {
 	uint64_t min[WW_PACK_PARTS], max, least, most_base;
+	uint64_t part_max[WW_PACK_PARTS];
 	uint8_t width[WW_PACK_PARTS];
 	uint32_t n;
 	size_t bytes; /* of the bits */
@@ -124,22 +57,113 @@ struct parts {
 
 WW_FOR_EACH_CPU static void measure(const uint64_t *v, uint32_t n, struct parts *ret)
 {
-	*ret = (struct parts){.least = UINT64_MAX};
-	for (uint32_t i = 0; i < n; i += WW_PACK_PART) {
-		const uint32_t end = WW_MIN(i + WW_PACK_PART, n);
-		uint64_t min = v[i], max = v[i];
+	ret->n = parts_in(n);
+	ret->least = UINT64_MAX;
+	ret->max = ret->most_base = ret->bytes = 0;
+	for (uint32_t k = 0; k < ret->n; k++) {
+		const uint64_t *p = v + k * WW_PACK_PART;
+		const uint32_t rows = rows_of_part(n, k);
+		uint64_t min = p[0], max = p[0];
 
-		for (uint32_t k = i + 1; k < end; k++) {
-			min = WW_MIN(min, v[k]);
-			max = WW_MAX(max, v[k]);
+		for (uint32_t i = 1; i < rows; i++) {
+			min = WW_MIN(min, p[i]);
+			max = WW_MAX(max, p[i]);
 		}
-		ret->min[ret->n] = min;
-		ret->width[ret->n] = (uint8_t)width_of(max - min);
-		ret->bytes += bytes_of(end - i, ret->width[ret->n++]);
+		ret->min[k] = min;
+		ret->part_max[k] = max;
 		ret->least = WW_MIN(ret->least, min);
-		ret->most_base = WW_MAX(ret->most_base, min);
 		ret->max = WW_MAX(ret->max, max);
 	}
+}
+
+/* The least value of a part that is not `least`; UINT64_MAX: all are that. */
+WW_FOR_EACH_CPU static uint64_t next_least(const uint64_t *p, uint32_t rows, uint64_t least)
+{
+	uint64_t min = UINT64_MAX;
+
+	for (uint32_t i = 0; i < rows; i++) {
+		const uint64_t x = p[i] - least - 1; /* that of `least` is the greatest */
+		min = WW_MIN(min, x);
+	}
+	return min == UINT64_MAX ? min : min + least + 1;
+}
+
+/* Width and base of each part, with holes where that is shorter. */
+static void choose_widths(const uint64_t *v, uint32_t n, struct parts *m)
+{
+	for (uint32_t k = 0; k < m->n; k++) {
+		const uint32_t rows = rows_of_part(n, k);
+		unsigned width = width_of(m->part_max[k] - m->min[k]), flag = 0;
+
+		if (width > 2 && m->min[k] == m->least) {
+			const uint64_t next = next_least(v + k * WW_PACK_PART, rows, m->least);
+			const unsigned w = width_of(m->part_max[k] - next + 1);
+
+			if (w < width) {
+				width = w;
+				flag = HOLES;
+				m->min[k] = next;
+			}
+		}
+		m->width[k] = (uint8_t)(width | flag);
+		m->bytes += bytes_of(rows, width);
+		m->most_base = WW_MAX(m->most_base, m->min[k]);
+	}
+}
+
+struct steps {
+	uint64_t min[WW_PACK_PARTS]; /* least step, zigzag */
+	uint8_t width[WW_PACK_PARTS];
+	unsigned min_width, first_width;
+	uint64_t least_first;
+	size_t bytes; /* of all of the block */
+};
+
+#define RISING_TRIED 256u
+
+/* Do the first ones mostly rise? */
+WW_FOR_EACH_CPU static bool rises(const uint64_t *v, uint32_t n)
+{
+	const uint32_t tried = WW_MIN(n - 1, RISING_TRIED);
+	uint64_t ups = 0;
+
+	for (uint32_t i = 0; i < tried; i++)
+		ups += v[i + 1] > v[i];
+	return ups * 4 > (uint64_t)tried * 3;
+}
+
+static uint64_t zigzag(int64_t v)
+{
+	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+}
+
+WW_FOR_EACH_CPU static void measure_steps(const uint64_t *v, uint32_t n, struct steps *ret)
+{
+	const uint32_t parts = parts_in(n);
+	uint64_t most_first = v[0], most_min = 0;
+
+	ret->least_first = v[0];
+	ret->bytes = sizeof(struct head) + parts + PAD;
+	for (uint32_t k = 0; k < parts; k++) {
+		const uint64_t *p = v + k * WW_PACK_PART;
+		const uint32_t rows = rows_of_part(n, k);
+		int64_t min = rows > 1 ? INT64_MAX : 0, max = rows > 1 ? INT64_MIN : 0;
+
+		for (uint32_t i = 1; i < rows; i++) {
+			const int64_t step = (int64_t)(p[i] - p[i - 1]);
+			min = WW_MIN(min, step);
+			max = WW_MAX(max, step);
+		}
+		ret->min[k] = zigzag(min);
+		ret->width[k] = (uint8_t)width_of((uint64_t)max - (uint64_t)min);
+		ret->bytes += bytes_of(rows - 1, ret->width[k]);
+		ret->least_first = WW_MIN(ret->least_first, p[0]);
+		most_first = WW_MAX(most_first, p[0]);
+		most_min = WW_MAX(most_min, ret->min[k]);
+	}
+	ret->first_width = width_of(most_first - ret->least_first);
+	ret->min_width = width_of(most_min);
+	ret->bytes += bytes_of(parts, ret->first_width) + bytes_of(parts, ret->min_width);
 }
 
 struct words {
@@ -178,16 +202,6 @@ static bool find_words(const uint64_t *v, uint32_t n, uint32_t limit, struct wor
 	return true;
 }
 
-static size_t flat_bytes(uint32_t n, unsigned width)
-{
-	return sizeof(struct head) + (width ? bytes_of(n, width) + PAD : 0);
-}
-
-static size_t words_bytes(uint32_t n, uint32_t words, unsigned word_width)
-{
-	return sizeof(struct head) + bytes_of(words, word_width) + bytes_of(n, width_of(words - 1)) + PAD;
-}
-
 /* As many words as could still be shorter than `best`. */
 static uint32_t words_limit(uint32_t n, unsigned word_width, size_t best)
 {
@@ -205,6 +219,17 @@ static uint32_t finish(struct head *h, uint8_t *out, uint8_t *end)
 	return (uint32_t)(end - out) + PAD;
 }
 
+static uint8_t *put_part(uint8_t *p, const uint64_t *v, uint32_t n, const struct parts *m, uint32_t k)
+{
+	uint64_t code[WW_PACK_PART];
+
+	if (!(m->width[k] & HOLES))
+		return put_all(p, v, n, m->width[k], m->min[k]);
+	for (uint32_t i = 0; i < n; i++)
+		code[i] = v[i] == m->least ? 0 : v[i] - m->min[k] + 1;
+	return put_all(p, code, n, m->width[k] & WIDTH_BITS, 0);
+}
+
 static uint32_t pack_parts(const uint64_t *v, uint32_t n, const struct parts *m, uint8_t *out)
 {
 	struct head h = {.kind = PARTS, .width = (uint8_t)width_of(m->most_base - m->least), .base = m->least};
@@ -213,7 +238,30 @@ static uint32_t pack_parts(const uint64_t *v, uint32_t n, const struct parts *m,
 	memcpy(p, m->width, m->n);
 	p = put_all(p + m->n, m->min, m->n, h.width, h.base);
 	for (uint32_t k = 0; k < m->n; k++)
-		p = put_all(p, v + k * WW_PACK_PART, WW_MIN(WW_PACK_PART, n - k * WW_PACK_PART), m->width[k], m->min[k]);
+		p = put_part(p, v + k * WW_PACK_PART, rows_of_part(n, k), m, k);
+	return finish(&h, out, p);
+}
+
+static uint32_t pack_steps(const uint64_t *v, uint32_t n, const struct steps *s, uint8_t *out)
+{
+	const uint32_t parts = parts_in(n);
+	struct head h = {.kind = STEPS, .width = (uint8_t)s->first_width, .word_width = (uint8_t)s->min_width, .base = s->least_first};
+	uint64_t first[WW_PACK_PARTS], step[WW_PACK_PART];
+	uint8_t *p = out + sizeof(h);
+
+	for (uint32_t k = 0; k < parts; k++)
+		first[k] = v[k * WW_PACK_PART];
+	memcpy(p, s->width, parts);
+	p = put_all(p + parts, first, parts, h.width, h.base);
+	p = put_all(p, s->min, parts, h.word_width, 0);
+	for (uint32_t k = 0; k < parts; k++) {
+		const uint64_t *from = v + k * WW_PACK_PART;
+		const uint32_t rows = rows_of_part(n, k);
+
+		for (uint32_t i = 1; i < rows; i++)
+			step[i - 1] = from[i] - from[i - 1];
+		p = put_all(p, step, rows - 1, s->width[k], unzigzag(s->min[k]));
+	}
 	return finish(&h, out, p);
 }
 
@@ -226,6 +274,7 @@ uint32_t ww_pack_same(uint64_t v, uint8_t *out)
 uint32_t ww_pack(const uint64_t *v, uint32_t n, uint8_t *out, struct ww_pack_range *ret_range)
 {
 	struct parts m;
+	struct steps s = {.bytes = SIZE_MAX};
 	struct words w;
 
 	WW_ASSERT(n && n <= WW_PACK_ROWS);
@@ -235,185 +284,25 @@ uint32_t ww_pack(const uint64_t *v, uint32_t n, uint8_t *out, struct ww_pack_ran
 	const unsigned width = width_of(m.max - m.least);
 	if (!width)
 		return ww_pack_same(m.least, out);
+	choose_widths(v, n, &m);
 	const size_t flat = flat_bytes(n, width),
 		     parts = sizeof(struct head) + m.n + bytes_of(m.n, width_of(m.most_base - m.least)) + m.bytes + PAD;
-	const uint32_t limit = words_limit(n, width, WW_MIN(flat, parts));
+	if (rises(v, n))
+		measure_steps(v, n, &s);
+	const size_t steps = s.bytes < parts - parts / 8 ? s.bytes : SIZE_MAX, /* they take longer to unpack */
+		     best = WW_MIN(WW_MIN(flat, parts), steps);
+	const uint32_t limit = words_limit(n, width, best);
 
-	if (limit && find_words(v, n, limit, &w) && words_bytes(n, w.n, width) < WW_MIN(flat, parts)) {
+	if (limit && find_words(v, n, limit, &w) && words_bytes(n, w.n, width) < best) {
 		struct head h = {.kind = WORDS, .width = (uint8_t)width_of(w.n - 1), .word_width = (uint8_t)width,
 				 .words = w.n, .base = m.least};
 		uint8_t *p = put_all(out + sizeof(h), w.value, w.n, width, m.least);
 		return finish(&h, out, put_all(p, w.number, n, h.width, 0));
 	}
+	if (steps == best)
+		return pack_steps(v, n, &s, out);
 	if (parts < flat)
 		return pack_parts(v, n, &m, out);
 	struct head h = {.kind = FLAT, .width = (uint8_t)width, .base = m.least};
 	return finish(&h, out, put_all(out + sizeof(h), v, n, width, m.least));
-}
-
-/* ---- reading ---- */
-
-static struct head head_of(const uint8_t *p)
-{
-	struct head h;
-
-	memcpy(&h, p, sizeof(h));
-	return h;
-}
-
-static uint32_t parts_in(uint32_t n)
-{
-	return (n + WW_PACK_PART - 1) / WW_PACK_PART;
-}
-
-static size_t bits_of_parts(const uint8_t *widths, uint32_t n, uint32_t parts)
-{
-	size_t bytes = 0;
-
-	for (uint32_t k = 0; k < parts; k++)
-		bytes += bytes_of(WW_MIN(WW_PACK_PART, n - k * WW_PACK_PART), widths[k]);
-	return bytes;
-}
-
-static bool is_block(const uint8_t *p, size_t bytes, uint32_t n)
-{
-	if (bytes < sizeof(struct head) || !n || n > WW_PACK_ROWS)
-		return false;
-	const struct head h = head_of(p);
-	const uint8_t *widths = p + sizeof(h);
-
-	if (h.width > 64)
-		return false;
-	switch (h.kind) {
-	case FLAT:
-		return flat_bytes(n, h.width) <= bytes;
-	case PARTS:
-		if (sizeof(h) + parts_in(n) > bytes)
-			return false;
-		for (uint32_t k = 0; k < parts_in(n); k++)
-			if (widths[k] > 64)
-				return false;
-		return sizeof(h) + parts_in(n) + bytes_of(parts_in(n), h.width) + bits_of_parts(widths, n, parts_in(n)) + PAD <= bytes;
-	case WORDS:
-		return h.words && h.words <= WW_PACK_WORDS && h.word_width <= 64 && h.width == width_of(h.words - 1) &&
-		       words_bytes(n, h.words, h.word_width) <= bytes;
-	}
-	return false;
-}
-
-static bool unpack_words(const uint8_t *p, const struct head *h, uint32_t first, uint32_t count, uint64_t *ret)
-{
-	uint64_t value[WW_PACK_WORDS], most = 0;
-
-	get_all(p, h->words, h->word_width, h->base, value);
-	get_from(p + bytes_of(h->words, h->word_width), first, count, h->width, 0, ret);
-	for (uint32_t i = 0; i < count; i++)
-		most = WW_MAX(most, ret[i]);
-	if (most >= h->words)
-		return false;
-	for (uint32_t i = 0; i < count; i++)
-		ret[i] = value[ret[i]];
-	return true;
-}
-
-static void unpack_parts(const uint8_t *p, const struct head *h, uint32_t n, uint32_t first, uint32_t count, uint64_t *ret)
-{
-	const uint8_t *widths = p, *bits = p + parts_in(n) + bytes_of(parts_in(n), h->width);
-	const uint32_t end = first + count;
-	uint64_t base[WW_PACK_PARTS];
-
-	get_all(widths + parts_in(n), parts_in(n), h->width, h->base, base);
-	for (uint32_t k = 0, row = 0; row < end; k++, row += WW_PACK_PART) {
-		const uint32_t rows = WW_MIN(WW_PACK_PART, n - row), from = WW_MAX(row, first), to = WW_MIN(row + rows, end);
-
-		if (from < to)
-			get_from(bits, from - row, to - from, widths[k], base[k], ret + (from - first));
-		bits += bytes_of(rows, widths[k]);
-	}
-}
-
-/* base + width bits */
-static void widen_bounds(struct ww_pack_range *b, uint64_t base, unsigned width)
-{
-	const uint64_t most = base + mask_of(width);
-
-	b->min = most < base ? 0 : WW_MIN(b->min, base);
-	b->max = most < base ? UINT64_MAX : WW_MAX(b->max, most);
-}
-
-bool ww_pack_bounds(const uint8_t *p, size_t bytes, uint32_t n, struct ww_pack_range *ret)
-{
-	uint64_t base[WW_PACK_PARTS];
-
-	if (!is_block(p, bytes, n))
-		return false;
-	const struct head h = head_of(p);
-	p += sizeof(h);
-	*ret = (struct ww_pack_range){UINT64_MAX, 0};
-	if (h.kind == PARTS) {
-		get_all(p + parts_in(n), parts_in(n), h.width, h.base, base);
-		for (uint32_t k = 0; k < parts_in(n); k++)
-			widen_bounds(ret, base[k], p[k]);
-	} else {
-		widen_bounds(ret, h.base, h.kind == WORDS ? h.word_width : h.width);
-	}
-	return true;
-}
-
-bool ww_unpack_some(const uint8_t *p, size_t bytes, uint32_t n, uint32_t first, uint32_t count, uint64_t *ret)
-{
-	if (!is_block(p, bytes, n) || count > n || first > n - count)
-		return false;
-	const struct head h = head_of(p);
-
-	p += sizeof(h);
-	if (h.kind == WORDS)
-		return unpack_words(p, &h, first, count, ret);
-	if (h.kind == FLAT)
-		get_from(p, first, count, h.width, h.base, ret);
-	else
-		unpack_parts(p, &h, n, first, count, ret);
-	return true;
-}
-
-bool ww_unpack(const uint8_t *p, size_t bytes, uint32_t n, uint64_t *ret)
-{
-	return ww_unpack_some(p, bytes, n, 0, n, ret);
-}
-
-/* ---- checksum ---- */
-
-#define ODD1 0x9e3779b97f4a7c15u
-#define ODD2 0xc2b2ae3d27d4eb4fu
-
-static uint64_t stir(uint64_t h, uint64_t v)
-{
-	h ^= v * ODD2;
-	h = h << 29 | h >> 35;
-	return h * ODD1 + 1;
-}
-
-uint64_t ww_checksum(const void *data, size_t bytes)
-{
-	const uint8_t *p = data;
-	uint64_t lane[4] = {bytes, ODD1, ODD2, bytes ^ ODD1}, h = 0;
-	size_t left = bytes;
-
-	for (; left >= 32; left -= 32, p += 32)
-		for (int i = 0; i < 4; i++)
-			lane[i] = stir(lane[i], load64(p + 8 * i));
-	for (int i = 0; left; i = (i + 1) & 3) {
-		uint64_t v = 0;
-		const size_t n = WW_MIN(left, 8u);
-
-		memcpy(&v, p, n);
-		lane[i] = stir(lane[i], v);
-		p += n;
-		left -= n;
-	}
-	for (int i = 0; i < 4; i++)
-		h = stir(h, lane[i]);
-	h ^= h >> 32;
-	h *= ODD2;
-	return h ^ h >> 29;
 }

@@ -2,9 +2,11 @@
  *
  *   bytes = ww_pack(v, n, out, NULL);   ok = ww_unpack(out, bytes, n, ret);
  *
- * A packed block is one of three, whichever is the shortest:
+ * A packed block is one of four, whichever is the shortest:
  *   flat   base, width: each value is base + `width` bits
- *   parts  the same for every 128 values: 32 widths, 32 bases (themselves packed), then the bits
+ *   parts  the same for every 128 values: 32 widths, 32 bases (themselves packed), then the bits; a part may have the
+ *          block's least value as a number of its own
+ *   steps  of what mostly rises: of every 128 values the first one, the least step, then by how much each step is more
  *   words  at most 1024 different values, packed flat, then for each row the number of its value
  * Values are unsigned; what is signed is mapped by the caller so that near numbers are near.
  */

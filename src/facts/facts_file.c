@@ -35,6 +35,7 @@ uint32_t ww_file_columns(struct file_column ret[FILE_COLUMNS_MAX])
 {
 	uint32_t n = 0;
 
+	_Static_assert(WW_COLUMN_state_dur_ns == WW_COLUMN_state_start_ts_ns + 1, "is_length is of the column before it");
 	_Static_assert(WW_ARRAY_SIZE(column_ids) + WW_ARRAY_SIZE(indexes) <= FILE_COLUMNS_MAX, "FILE_COLUMNS_MAX");
 	for (uint32_t i = 0; i < ww_fact_desc_count; i++)
 		for (uint32_t c = 0; c < ww_fact_descs[i].ncols; c++) {
@@ -42,7 +43,8 @@ uint32_t ww_file_columns(struct file_column ret[FILE_COLUMNS_MAX])
 			const struct ww_column_desc *d = &f->cols[c];
 
 			ret[n] = (struct file_column){f->name, d->name, column_ids[n], d->size, d->is_signed, d->unit, d->sql,
-						      f->offset + d->offset, f->offset, 0};
+						      f->offset + d->offset, f->offset, 0,
+						      column_ids[n] == WW_COLUMN_state_dur_ns};
 			n++;
 		}
 	for (size_t i = 0; i < WW_ARRAY_SIZE(indexes); i++)
@@ -97,7 +99,7 @@ WW_FOR_EACH_CPU void ww_file_narrow(const struct file_column *c, const uint64_t 
 	}
 }
 
-WW_FOR_EACH_CPU bool ww_file_obeys(const struct column_rule *r, const uint64_t *v, uint32_t n)
+WW_FOR_EACH_CPU struct ww_pack_range ww_file_range(const uint64_t *v, uint32_t n)
 {
 	uint64_t min = UINT64_MAX, max = 0;
 
@@ -105,7 +107,14 @@ WW_FOR_EACH_CPU bool ww_file_obeys(const struct column_rule *r, const uint64_t *
 		min = WW_MIN(min, v[i]);
 		max = WW_MAX(max, v[i]);
 	}
-	return !n || ww_file_rule_allows(r, min, max);
+	return (struct ww_pack_range){min, max};
+}
+
+bool ww_file_obeys(const struct column_rule *r, const uint64_t *v, uint32_t n)
+{
+	const struct ww_pack_range range = ww_file_range(v, n);
+
+	return !n || ww_file_rule_allows(r, range.min, range.max);
 }
 
 /* ---- what a value may be ---- */

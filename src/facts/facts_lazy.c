@@ -36,7 +36,6 @@ struct area { /* of a column */
 	size_t unit_bytes;
 	struct column_rule rule;
 	uint8_t *present; /* by unit */
-	_Atomic uint8_t *checked; /* by block: its checksum is right, somebody looked */
 	uint32_t last;    /* unit that was read last */
 	uint32_t ahead;   /* units that were unpacked with it */
 };
@@ -193,15 +192,10 @@ bool ww_facts_lazy_peek(struct ww_facts_lazy *l, const void *column, uint32_t fi
 	const struct column_place *place = &l->r.places[a->column];
 	while (n) {
 		const uint32_t b = first / WW_PACK_ROWS, at = first % WW_PACK_ROWS,
-			       rows = (uint32_t)WW_MIN(place->rows - (uint64_t)b * WW_PACK_ROWS, WW_PACK_ROWS),
-			       count = WW_MIN(n, rows - at);
-		const struct block_place *p = &l->r.blocks[place->first_block + b];
+			       count = WW_MIN(n, ww_file_rows_in(place->rows, b) - at);
 
-		if (!a->checked[b] && p->sum != (uint32_t)ww_checksum(l->r.p + p->offset, p->bytes))
+		if (!ww_file_unpack(&l->r, a->column, b, at, count, v) || !ww_file_obeys(&a->rule, v, count))
 			return false; /* who reads the column has it mended */
-		a->checked[b] = 1;
-		if (!ww_unpack_some(l->r.p + p->offset, p->bytes, rows, at, count, v) || !ww_file_obeys(&a->rule, v, count))
-			return false;
 		ww_file_narrow(c, v, count, to);
 		to += (size_t)count * c->size;
 		first += count;
@@ -246,7 +240,6 @@ static bool add_area(struct ww_facts_lazy *l, uint32_t column)
 			   .rule = ww_file_rule(&l->r.columns[column], l->r.f)};
 	a->units = (uint32_t)((whole + a->unit_bytes - 1) / a->unit_bytes);
 	a->present = ww_xcalloc(a->units, 1);
-	a->checked = ww_xcalloc(l->r.places[column].rows / WW_PACK_ROWS + 1, 1);
 	l->ring_size += a->units;
 	l->nareas++;
 	return true;
@@ -280,7 +273,6 @@ static void free_areas(struct ww_facts_lazy *l)
 			*ww_file_pointer(&l->r.columns[l->area[i].column], l->r.f) = NULL;
 		munmap(l->area[i].p, l->area[i].bytes);
 		free(l->area[i].present);
-		free((void *)l->area[i].checked);
 	}
 }
 
@@ -299,6 +291,7 @@ static void release(struct ww_facts_lazy *l)
 		ww_facts_release(l->made);
 		free(l->made);
 	}
+	free((void *)l->r.checked);
 	free(l->ring);
 	free(l->buffer);
 	free(l->file);
@@ -313,6 +306,7 @@ struct ww_facts_lazy *ww_facts_lazy_new(const struct file_reader *r, const struc
 	memcpy(&l->r, r, sizeof(l->r));
 	l->r.file = l->file = ww_xstrdup(r->file);
 	l->r.err = NULL;
+	l->r.checked = ww_xcalloc(l->r.h.blocks + 1, 1);
 	l->again = again;
 	open_count++;
 	if (!start(l)) {

@@ -138,16 +138,62 @@ static int read_meta(struct file_reader *r, struct ww_facts_notes *notes)
 	return 0;
 }
 
+static bool unpack_block(const struct file_reader *r, uint32_t i, uint64_t b, uint32_t first, uint32_t count, uint64_t *ret)
+{
+	const uint64_t block = r->places[i].first_block + b;
+	const struct block_place *p = &r->blocks[block];
+
+	if (!(r->checked && r->checked[block]) && p->sum != (uint32_t)ww_checksum(r->p + p->offset, p->bytes))
+		return false;
+	if (r->checked)
+		r->checked[block] = 1;
+	return ww_unpack_some(r->p + p->offset, p->bytes, ww_file_rows_in(r->places[i].rows, b), first, count, ret);
+}
+
+/* Adds the distances between rows first .. first + count of block b of the column i, and of the row behind it. */
+WW_FOR_EACH_CPU static bool add_distances(const struct file_reader *r, uint32_t i, uint64_t b, uint32_t first, uint32_t count, uint64_t *v)
+{
+	const uint32_t n = ww_file_rows_in(r->places[i].rows, b), more = first + count < n;
+	uint64_t begin[WW_PACK_ROWS + 1];
+
+	if (!unpack_block(r, i, b, first, count + more, begin))
+		return false;
+	if (!more && b * WW_PACK_ROWS + n < r->places[i].rows) {
+		if (!unpack_block(r, i, b + 1, 0, 1, &begin[count]))
+			return false;
+	} else if (!more) {
+		begin[count] = begin[count - 1];
+	}
+	for (uint32_t k = 0; k < count; k++)
+		v[k] += begin[k + 1] - begin[k];
+	return true;
+}
+
+bool ww_file_unpack(const struct file_reader *r, uint32_t i, uint64_t b, uint32_t first, uint32_t count, uint64_t *ret)
+{
+	return unpack_block(r, i, b, first, count, ret) &&
+	       (!r->columns[i].is_length || !count || add_distances(r, i - 1, b, first, count, ret));
+}
+
+/* Do the values of the block obey? As its head tells, else as they are. */
+static bool obeys(const struct file_reader *r, uint32_t i, const struct block_place *p, const struct column_rule *rule,
+		  const uint64_t *v, uint32_t n)
+{
+	struct ww_pack_range bounds;
+
+	if (!r->columns[i].is_length && ww_pack_bounds(r->p + p->offset, p->bytes, n, &bounds) &&
+	    ww_file_rule_allows(rule, bounds.min, bounds.max))
+		return true;
+	return ww_file_obeys(rule, v, n);
+}
+
 bool ww_file_block(struct file_reader *r, uint32_t i, uint64_t b, const struct column_rule *rule, void *to)
 {
 	const struct block_place *p = &r->blocks[r->places[i].first_block + b];
-	const uint32_t n = (uint32_t)WW_MIN(r->places[i].rows - b * WW_PACK_ROWS, WW_PACK_ROWS);
-	struct ww_pack_range bounds;
+	const uint32_t n = ww_file_rows_in(r->places[i].rows, b);
 	uint64_t v[WW_PACK_ROWS];
 
-	if (p->sum != (uint32_t)ww_checksum(r->p + p->offset, p->bytes) || !ww_unpack(r->p + p->offset, p->bytes, n, v) ||
-	    !ww_pack_bounds(r->p + p->offset, p->bytes, n, &bounds) ||
-	    !(ww_file_rule_allows(rule, bounds.min, bounds.max) || ww_file_obeys(rule, v, n))) {
+	if (!ww_file_unpack(r, i, b, 0, n, v) || !obeys(r, i, p, rule, v, n)) {
 		r->bad = p->offset;
 		return false;
 	}

@@ -81,10 +81,30 @@ static bool all_same(const char *from, uint32_t size, uint32_t n)
 	return !memcmp(from, from + size, (size_t)size * (n - 1));
 }
 
-/* One block at `out`; v: room to work in. */
-static uint32_t pack_rows(const struct file_column *c, const char *from, uint32_t n, uint64_t *v, uint8_t *out,
+/* By how much lengths differ from the distance to the next row's begin; more: there is a row behind them. */
+WW_FOR_EACH_CPU static void take_distances(uint64_t *v, const int64_t *begin, uint32_t n, bool more)
+{
+	const uint32_t last = n - !more;
+
+	for (uint32_t k = 0; k < last; k++)
+		v[k] -= (uint64_t)begin[k + 1] - (uint64_t)begin[k];
+}
+
+/* Rows row .. row + n - 1 of column i, one block at `out`; v: room to work in. */
+static uint32_t pack_rows(const struct save *s, uint32_t i, uint64_t row, uint32_t n, uint64_t *v, uint8_t *out,
 			  struct ww_pack_range *ret_range)
 {
+	const struct file_column *c = &s->columns[i];
+	const char *from = *(char **)ww_file_pointer(c, s->f) + row * c->size;
+
+	if (c->is_length) {
+		const int64_t *begin = *ww_file_pointer(c - 1, s->f);
+
+		ww_file_widen(c, from, n, v);
+		*ret_range = ww_file_range(v, n);
+		take_distances(v, begin + row, n, row + n < s->places[i].rows);
+		return ww_pack(v, n, out, NULL);
+	}
 	if (!all_same(from, c->size, n)) {
 		ww_file_widen(c, from, n, v);
 		return ww_pack(v, n, out, ret_range);
@@ -99,7 +119,6 @@ static void save_column(void *ctx, uint32_t i)
 	struct save *s = ctx;
 	const struct file_column *c = &s->columns[i];
 	const struct column_rule rule = ww_file_rule(c, s->f);
-	const char *from = *ww_file_pointer(c, s->f);
 	struct buffer b = {.first = s->places[i].first_block, .next = s->places[i].first_block};
 	uint64_t rows = s->places[i].rows, v[WW_PACK_ROWS];
 	struct ww_pack_range range;
@@ -114,7 +133,7 @@ static void save_column(void *ctx, uint32_t i)
 			break;
 		struct block_place *p = &s->blocks[b.next++];
 		p->offset = b.used;
-		p->bytes = pack_rows(c, from + row * c->size, n, v, b.p + b.used, &range);
+		p->bytes = pack_rows(s, i, row, n, v, b.p + b.used, &range);
 		p->sum = (uint32_t)ww_checksum(b.p + b.used, p->bytes);
 		b.used += p->bytes;
 		if (!ww_file_rule_allows(&rule, range.min, range.max)) {

@@ -13,7 +13,7 @@
 #include "base/vec.h"
 #include "facts/facts_file.h"
 
-#define FILE_MAGIC "wwfacts1"
+#define FILE_MAGIC "wwfacts2"
 #define FILE_ENDIAN 0x01020304u
 
 struct file_head {
@@ -55,6 +55,8 @@ struct file_column {
 	size_t at;        /* of the pointer to it */
 	size_t rows_at;   /* of the number of rows */
 	uint32_t more;    /* rows than that: of those that say where others begin, which are checked as a whole */
+	bool is_length;   /* of what begins at the column before it: what is packed is by how much it differs from the
+			   * distance to the next row's begin, mostly by nothing */
 };
 
 #define FILE_COLUMNS_MAX 256u
@@ -75,6 +77,11 @@ static inline uint32_t ww_file_rows(const struct file_column *c, const struct ww
 	return n;
 }
 
+static inline uint32_t ww_file_rows_in(uint64_t rows, uint64_t block)
+{
+	return (uint32_t)WW_MIN(rows - block * WW_PACK_ROWS, WW_PACK_ROWS);
+}
+
 /* Between a column's own type and the unsigned numbers that are packed: near numbers stay near, WW_NONE is 0. */
 void ww_file_widen(const struct file_column *c, const void *from, uint32_t n, uint64_t *ret);
 void ww_file_narrow(const struct file_column *c, const uint64_t *from, uint32_t n, void *ret);
@@ -83,6 +90,7 @@ static inline bool ww_file_rule_allows(const struct column_rule *r, uint64_t min
 	return min >= r->least && (!r->limit || max < r->limit);
 }
 
+struct ww_pack_range ww_file_range(const uint64_t *v, uint32_t n);
 /* Do all n values obey? */
 bool ww_file_obeys(const struct column_rule *r, const uint64_t *v, uint32_t n);
 /* An open file. */
@@ -98,7 +106,10 @@ struct file_reader {
 	const struct column_place *places;
 	const struct block_place *blocks;
 	_Atomic uint64_t bad; /* offset of a block that is damaged; 0 none */
+	_Atomic uint8_t *checked; /* by block: its checksum is right, somebody looked; NULL: nobody keeps that */
 };
+/* `count` values of block b of column i from `first` on, as they were widened; false: they, or what they depend on, are damaged. */
+bool ww_file_unpack(const struct file_reader *r, uint32_t i, uint64_t b, uint32_t first, uint32_t count, uint64_t *ret);
 /* Unpacks block b of column i to `to`; false: it is damaged, and r->bad says where. */
 bool ww_file_block(struct file_reader *r, uint32_t i, uint64_t b, const struct column_rule *rule, void *to);
 

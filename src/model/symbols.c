@@ -17,7 +17,7 @@ enum { KALLSYMS_MAX_BYTES = 64 << 20 };
 
 struct kernel_symbol {
 	uint64_t address;
-	uint32_t name;
+	const char *name; /* a string of the facts only when a frame is there: there are 200,000 */
 };
 typedef WW_VEC(struct kernel_symbol) kernel_symbols;
 
@@ -27,6 +27,7 @@ struct names {
 	struct ww_u64map modules; /* file -> index in v */
 	WW_VEC(struct module { Dwfl *dwfl; Dwfl_Module *mod; }) v;
 	kernel_symbols kernel;
+	struct ww_arena kernel_names;
 	bool kernel_read;
 };
 
@@ -51,7 +52,7 @@ static void kernel_read(struct names *n)
 	while (f && bytes < KALLSYMS_MAX_BYTES && fgets(line, sizeof(line), f)) {
 		bytes += (long)strlen(line);
 		if (sscanf(line, "%llx %255s", &at, name) == 2)
-			*ww_vec_push(&n->kernel) = (struct kernel_symbol){at, ww_intern(n->m, name)};
+			*ww_vec_push(&n->kernel) = (struct kernel_symbol){at, ww_arena_strdup(&n->kernel_names, name)};
 	}
 	if (f)
 		fclose(f);
@@ -74,7 +75,7 @@ static uint32_t kernel_name(struct names *n, uint64_t address)
 		else
 			hi = mid;
 	}
-	return lo && lo < n->kernel.n ? n->kernel.v[lo - 1].name : 0;
+	return lo && lo < n->kernel.n ? ww_intern(n->m, n->kernel.v[lo - 1].name) : 0;
 }
 
 /* ---- files ---- */
@@ -229,6 +230,7 @@ void ww_symbols_resolve(struct ww_model *m)
 	struct ww_stack_frame_cols *fr = &m->f->stack_frame;
 	struct names n = {.m = m};
 
+	ww_arena_init(&n.kernel_names);
 	find_callers(&n);
 	for (uint32_t s = 0; s < m->f->stack.n; s++) {
 		for (uint32_t i = m->f->stack.first[s], k = 0; k < m->f->stack.frames[s] && i < fr->n; i++, k++) {
@@ -252,6 +254,7 @@ void ww_symbols_resolve(struct ww_model *m)
 	ww_vec_free(&m->stack_tops);
 	ww_vec_free(&n.v);
 	ww_vec_free(&n.kernel);
+	ww_arena_release(&n.kernel_names);
 	ww_u64map_release(&n.known);
 	ww_u64map_release(&n.modules);
 }

@@ -83,18 +83,18 @@ rm -r ctf/.whywait; chmod a-w ctf
 grep -c "facts are from .*/cache/whywait/facts/" now.err; ls -A ctf | grep -c whywait
 chmod u+w ctf; rm -r cache
 
-# that directory has a bound (1 MB: four of these): what was not used for longest goes, and nothing else
+# that directory has a bound (1 MB: five of these): what was not used for longest goes, and nothing else
 export WHYWAIT_CACHE_MB=1
-for i in 1 2 3 4 5 6; do cp -r --preserve=timestamps ctf "kept-$i"; chmod a-w "kept-$i"; done
-for i in 1 2 3 4; do "$W" usage -q --top=0 "kept-$i" >now; done
+for i in 1 2 3 4 5 6 7; do cp -r --preserve=timestamps ctf "kept-$i"; chmod a-w "kept-$i"; done
+for i in 1 2 3 4 5; do "$W" usage -q --top=0 "kept-$i" >now; done
 touch cache/whywait/facts/mine cache/whywait/facts/1.facts.new cache/whywait/facts/2.facts.new
 touch -d '2 hours ago' cache/whywait/facts/*.facts cache/whywait/facts/mine
 touch -d '3 hours ago' cache/whywait/facts/1.facts.new
 "$W" usage -q --top=0 kept-1 >now # used, it is not the oldest any more
-"$W" usage -q --top=0 kept-5 >now; cmp before now
+"$W" usage -q --top=0 kept-6 >now; cmp before now
 ls cache/whywait/facts | sed 's/^[0-9a-f]\{16\}\./HASH./' | sort
 "$W" usage -v --top=0 kept-1 2>&1 >now | grep -c 'facts are from'; cmp before now
-WHYWAIT_CACHE_MB=0 "$W" usage -q --top=0 kept-6 >now; cmp before now; ls cache/whywait/facts | grep -c 'facts$'
+WHYWAIT_CACHE_MB=0 "$W" usage -q --top=0 kept-7 >now; cmp before now; ls cache/whywait/facts | grep -c 'facts$'
 unset WHYWAIT_CACHE_MB; chmod -R u+w kept-*; rm -r cache kept-*
 
 # no room: once, and only with -v

@@ -67,6 +67,24 @@ static void kinds(void)
 		v[i] = (rnd() % 200) * 0x123456789abcdefu;
 	wrong += !back(WW_PACK_ROWS, &bytes);
 	ok(!wrong && bytes < WW_PACK_ROWS + 200 * 8 + 64, "200 wide values take a byte each: %u bytes", bytes);
+	for (uint32_t i = 0; i < WW_PACK_ROWS; i++)
+		v[i] = rnd() % 3 ? 5000000 + i * 3 + rnd() % 40 : 7;
+	wrong += !back(WW_PACK_ROWS, &bytes);
+	ok(!wrong && bytes < WW_PACK_ROWS * 10 / 8, "rising numbers between others of none take no more bits than without those: %u bytes", bytes);
+	for (uint32_t i = 0, at = 1u << 31; i < WW_PACK_ROWS; i++)
+		v[i] = at += 1000 + (uint32_t)(rnd() % 8);
+	wrong += !back(WW_PACK_ROWS, &bytes);
+	ok(!wrong && bytes < WW_PACK_ROWS * 4 / 8, "even steps take the bits by which they differ: %u bytes", bytes);
+	for (int round = 0; round < 200; round++) { /* steps of every size, backwards, around the ends of what 64 bits hold */
+		const uint32_t n = 2 + (uint32_t)(rnd() % (WW_PACK_ROWS - 1));
+		const unsigned w = (unsigned)(rnd() % 64);
+		uint64_t at = round & 1 ? UINT64_MAX - (rnd() >> w) : rnd();
+
+		for (uint32_t i = 0; i < n; i++)
+			v[i] = rnd() % 5 == 0 && round % 3 ? round % 7 ? 0 : UINT64_MAX : (at += rnd() >> w >> (round & 7), rnd() % 50 ? at : at - 1000);
+		wrong += !back(n, &bytes);
+	}
+	is_i64(wrong, 0, "steps and holes of every size come back");
 	for (uint32_t words = 1000; words < 1050; words++) { /* around the limit of the dictionary */
 		for (uint32_t i = 0; i < WW_PACK_ROWS; i++)
 			v[i] = (i < words ? i : rnd() % words) * 0xabcdef123456789u;
