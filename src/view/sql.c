@@ -61,7 +61,7 @@ static int authorize(void *ctx, int action, const char *a, const char *b, const 
 	case SQLITE_UPDATE:
 		return is_schema(a) ? SQLITE_OK : SQLITE_DENY;
 	case SQLITE_DELETE: /* dropping a view asks for this of the view; of the others only these have rows to delete */
-		return strcmp(a, "machine") && strcmp(a, "cpu") ? SQLITE_OK : SQLITE_DENY;
+		return ww_sql_is_filled(a) ? SQLITE_DENY : SQLITE_OK;
 	case SQLITE_PRAGMA:
 		return pragma_may(a) ? SQLITE_OK : SQLITE_DENY;
 	default:
@@ -224,6 +224,8 @@ int ww_sql_open(const struct ww_set *set, struct ww_sql **ret, struct ww_err *er
 		rc = ww_sql_analysis_register(q, *a);
 	if (!rc)
 		rc = ww_sql_thread_state_register(q);
+	if (!rc)
+		rc = ww_sql_tables_make(q);
 	if (!rc)
 		rc = ww_sql_views_make(q);
 	if (rc) {

@@ -142,13 +142,6 @@ static bool get_column(const struct ww_sql *q, const char *table, uint32_t i, st
 
 /* ---- lists ---- */
 
-static const struct {
-	const char *name, *doc;
-} plain_tables[] = {
-	{"machine", "the traces: whose they are, their clocks, what was lost"},
-	{"cpu", "the CPUs of every machine"},
-};
-
 typedef void (*table_fn)(const struct ww_sql *q, FILE *out, const char *name, const char *doc);
 
 static void each_table(const struct ww_sql *q, FILE *out, table_fn fn, void (*heading)(FILE *out, const char *text))
@@ -160,8 +153,8 @@ static void each_table(const struct ww_sql *q, FILE *out, table_fn fn, void (*he
 	for (const struct ww_analysis *const *a = ww_analyses; *a; a++)
 		fn(q, out, (*a)->name, (*a)->summary);
 	heading(out, "Traces, and views under Perfetto's names");
-	for (size_t i = 0; i < WW_ARRAY_SIZE(plain_tables); i++)
-		fn(q, out, plain_tables[i].name, plain_tables[i].doc);
+	for (const struct ww_sql_filled *t = ww_sql_filled; t->name; t++)
+		fn(q, out, t->name, t->doc);
 	for (const struct ww_sql_view *v = ww_sql_views; v->name; v++)
 		fn(q, out, v->name, v->doc);
 }

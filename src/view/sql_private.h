@@ -196,7 +196,18 @@ char ww_sql_plan_letter(unsigned char op);
 /* What is left of the range by `column OP value`, as SQLite compares an INTEGER column with any value. */
 void ww_sql_range_cut(struct ww_sql_range *r, char op, sqlite3_value *v);
 
-/* ---- sql_views.c: tables and views over all that ---- */
+/* ---- sql_tables.c: tables that are filled at the beginning ---- */
+
+struct ww_sql_filled {
+	const char *name, *doc, *columns; /* columns: as CREATE TABLE has them */
+	int ncolumns;
+	int (*fill)(struct ww_sql *q, sqlite3_stmt *insert); /* SQLite's code */
+};
+extern const struct ww_sql_filled ww_sql_filled[]; /* ends with a NULL name */
+bool ww_sql_is_filled(const char *table);
+int ww_sql_tables_make(struct ww_sql *q);
+
+/* ---- sql_views.c: views over all that ---- */
 
 struct ww_sql_view {
 	const char *name, *doc, *text; /* text: its SELECT; NULL: it is a table of its own */

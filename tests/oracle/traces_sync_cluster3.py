@@ -100,6 +100,21 @@ def by_machine(answer):
     ok(not bad, 'the offsets are those that the machine measured, to 20 ms', bad)
 
 
+def by_sql(answer, traces):
+    """The same as tables: sync, sync_pair, sync_bend."""
+    def ask(query):
+        p = subprocess.run([W, 'sql', '--json', '-q', *traces, query], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60)
+        return json.loads(p.stdout)['rows']
+    name = [h['host'] for h in answer['hosts']]
+    got = [{**r, 'via': r['via'] if r['via'] is None else name[r['via']], 'reference': bool(r['reference'])} for r in ask('SELECT * FROM sync ORDER BY 1')]
+    ok([r.pop('machine_id') for r in got] == [0, 1, 2] and got == [{k: v for k, v in h.items() if k != 'bends'} for h in answer['hosts']],
+       'the table sync has the same of each host', [str(got), str(answer['hosts'])])
+    got = [{**r, 'a': name[r['a']], 'b': name[r['b']]} for r in ask('SELECT * FROM sync_pair ORDER BY a, b')]
+    ok(got == sorted(answer['pairs'], key=lambda q: (name.index(q['a']), name.index(q['b']))), 'and sync_pair of each pair', [str(got), str(answer['pairs'])])
+    got = ask('SELECT * FROM sync_bend')
+    ok(len(got) == sum(len(h.get('bends', [])) for h in answer['hosts']), 'and sync_bend of each bend', str(got))
+
+
 def main():
     traces = [os.path.join(DIR, h, 'trace/kernel') for h in HOSTS]
     if not all(os.path.isdir(t) for t in traces):
@@ -119,6 +134,7 @@ def main():
     by_babeltrace2(answer)
     by_application(answer)
     by_machine(answer)
+    by_sql(answer, traces)
     hosts, pairs = set(), {}
     for order in itertools.permutations(traces):
         p = subprocess.run([W, 'sync', '--json', '--no-store'] + list(order), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60)

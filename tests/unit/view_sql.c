@@ -509,8 +509,9 @@ int main(void)
 	struct ww_facts a, b;
 	const struct ww_facts *facts[2] = {&a, &b};
 	struct ww_correction corrections[2] = {{.via = WW_NONE}, {.offset_ns = 777, .drift_e15 = 20000000000000, .t0_ns = BEGIN}};
-	struct ww_set one = {.hosts = facts, .nhosts = 1, .corrections = corrections},
-		      two = {.hosts = facts, .nhosts = 2, .corrections = corrections};
+	struct ww_set_host who[2] = {{.name = "a", .path = "/a", .label = "a"}, {.name = "b", .path = "/b", .label = "b"}};
+	struct ww_set one = {.hosts = facts, .who = who, .nhosts = 1, .corrections = corrections},
+		      two = {.hosts = facts, .who = who, .nhosts = 2, .corrections = corrections};
 	struct ww_err err = {0};
 	struct ww_sql *q;
 
