@@ -44,6 +44,14 @@ TIMED = """f=$1 probe=$2; shift 2; $probe $f.0 $PPID; times > $f.t0; a=$EPOCHREA
 times > $f.t1; $probe $f.1 $PPID; echo $a $b > $f; exit $rc"""
 
 
+def cmdline(pid):
+    """Empty of a process that has ended, and has not been waited for."""
+    try:
+        return open("/proc/%s/cmdline" % pid, "rb").read()
+    except OSError:
+        return b""
+
+
 def probe(out, pid):
     """What the recorder, process `pid`, and its programs have taken so far: into the file `out`."""
     ids = set()
@@ -170,6 +178,12 @@ class Pgbench(Git):
 
     def others_s(self):
         pid = open(os.path.join(self.data, "postmaster.pid")).readline().strip()
+        until = time.monotonic() + 5
+        while time.monotonic() < until: # a backend ends after its client, and counts when its parent has seen it
+            children = open("/proc/%s/task/%s/children" % (pid, pid)).read().split()
+            if not any(not line or b"postgres bench" in line for line in map(cmdline, children)):
+                break
+            time.sleep(0.01)
         fields = open("/proc/%s/stat" % pid).read().rsplit(")", 1)[1].split()
         return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") # its own and those of backends that ended
 
