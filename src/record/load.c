@@ -146,6 +146,9 @@ static void layouts_set(struct whywait_bpf *skel)
 		if (b >= 0 && b < 512)
 			skel->rodata->ww_fd_calls[512 + b] = fd_calls[i].flags;
 	}
+	for (size_t i = 0; i < WW_SC_TABLE; i++)
+		if (skel->rodata_exit->ww_sc_exit[i].seq)
+			skel->rodata->ww_fd_calls[i] &= (uint16_t)~WW_FC_READY;
 }
 
 static bool wanted(const struct ww_recorder *rec, const char *name)
@@ -253,6 +256,7 @@ int ww_load_programs(struct ww_recorder *rec, const char *only, struct ww_err *e
 	skel->rodata->ww_calls_only = rec->opts.syscalls_only;
 	skel->rodata->ww_light = rec->opts.light;
 	skel->rodata->ww_stacks = rec->opts.stacks;
+	skel->rodata->ww_casts = ww_tracepoints_casts(t);
 	skel->rodata->ww_own_tgid = (uint32_t)getpid();
 	layouts_set(skel);
 	bpf_map__set_value_size(skel->maps.ww_rings, s->sub_bytes + WW_TAIL);

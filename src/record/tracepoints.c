@@ -23,6 +23,7 @@ struct ww_tracepoints {
 	struct btf *btf;
 	struct tracepoint *all;
 	size_t n;
+	bool casts;
 };
 
 static _Thread_local const struct ww_tracepoints *current;
@@ -82,8 +83,12 @@ int ww_tracepoints_new(struct ww_tracepoints **ret, struct ww_err *err)
 	}
 	for (uint32_t id = 1, end = btf__type_cnt(t->btf); id < end; id++) {
 		const struct btf_type *type = btf__type_by_id(t->btf, id);
-		const char *name = btf_is_typedef(type) ? btf__str_by_offset(t->btf, type->name_off) : NULL;
+		const char *name = btf_is_typedef(type) || btf_is_func(type) ? btf__str_by_offset(t->btf, type->name_off) : NULL;
 
+		if (btf_is_func(type)) {
+			t->casts |= !strcmp(name, "bpf_rdonly_cast");
+			continue;
+		}
 		if (!name || strncmp(name, PREFIX, sizeof(PREFIX) - 1))
 			continue;
 		if (t->n == room) {
@@ -108,6 +113,11 @@ void ww_tracepoints_free(struct ww_tracepoints *t)
 	btf__free(t->btf);
 	free(t->all);
 	free(t);
+}
+
+bool ww_tracepoints_casts(const struct ww_tracepoints *t)
+{
+	return t->casts;
 }
 
 uint32_t ww_tracepoints_args(const struct ww_tracepoints *t, const char *name)

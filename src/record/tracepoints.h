@@ -1,4 +1,4 @@
-/* tracepoints.h - the kernel's tracepoints by name, found in one pass over its type information. */
+/* tracepoints.h - the kernel's tracepoints by name, found in one pass over its type information; what else that says. */
 #ifndef WW_TRACEPOINTS_H
 #define WW_TRACEPOINTS_H
 
@@ -14,5 +14,7 @@ int ww_tracepoints_new(struct ww_tracepoints **ret, struct ww_err *err);
 void ww_tracepoints_free(struct ww_tracepoints *t);
 /* The number of a tracepoint's arguments, its own data pointer among them; 0 when there is no such. */
 uint32_t ww_tracepoints_args(const struct ww_tracepoints *t, const char *name);
+/* It has bpf_rdonly_cast, which makes a typed pointer of an address. */
+bool ww_tracepoints_casts(const struct ww_tracepoints *t);
 
 #endif

@@ -13,12 +13,35 @@
 
 enum { ABI_X86_64, ABI_I386, ABI_X32, ABI_AARCH64 };
 
+/* A word of the kernel's memory; 0 where there is none. A helper's call to read it is three calls deep, and what a file or
+ * a mapping is takes many. Since 6.2 (a35b9af4ec2c) a typed pointer can be made of any address, and what is read through
+ * such a pointer is a load; a page that is not there is the kernel's to deal with. The type is one that begins with a
+ * word that is no pointer. */
+extern void *bpf_rdonly_cast(const void *at, u32 type) __ksym __weak;
+const volatile bool ww_casts; /* this kernel has it */
+
+static __always_inline u64 ww_word(u64 at)
+{
+	u64 v = 0;
+
+	if (ww_casts)
+		return ((struct timespec64 *)bpf_rdonly_cast((void *)at, bpf_core_type_id_kernel(struct timespec64)))->tv_sec;
+	bpf_probe_read_kernel(&v, sizeof(v), (void *)at);
+	return v;
+}
+
+/* What BPF_CORE_READ(at, member) is, of the struct `type` at an address, as a number. */
+#define WW_GET(type, at, member)                                                                               \
+	(ww_word((u64)(at) + (bpf_core_field_offset(struct type, member) & ~7u)) >>                            \
+		 (bpf_core_field_offset(struct type, member) % 8 * 8) &                                        \
+	 ~0ull >> (64 - 8 * sizeof(((struct type *)0)->member)))
+
 /* 5.19: f3dd3f674555 moved the disk from the request to its queue; 6.1 and later all have q->disk. */
 static __always_inline u32 ww_rq_dev(struct request *rq)
 {
-	struct gendisk *disk = BPF_CORE_READ(rq, q, disk);
+	u64 disk = WW_GET(request_queue, WW_GET(request, rq, q), disk);
 
-	return disk ? (u32)BPF_CORE_READ(disk, major) << 20 | (u32)BPF_CORE_READ(disk, first_minor) : 0;
+	return disk ? (u32)WW_GET(gendisk, disk, major) << 20 | (u32)WW_GET(gendisk, disk, first_minor) : 0;
 }
 
 struct ww_call {

@@ -16,6 +16,7 @@ static __always_inline void ww_give_cpu(struct ww_ring_ctl *c, struct task_struc
 {
 	c->on = next->pid + 1;
 	c->in_tree = next->pid && ww_in_tree(next->tgid);
+	c->regs = 0;
 }
 
 /* The last switch that was told gave the CPU to somebody else than who has it. */
@@ -52,10 +53,9 @@ __noinline int ww_tell_current(void)
 }
 
 /* Is the current task of the target's tree? For programs whose stack has no room for what ww_see calls: their event names
- * its task. A function of its own, so that it takes nothing of theirs either. */
-__noinline int ww_current_is_in_tree(void)
+ * its task. */
+static __always_inline bool ww_current_is_in_tree(struct task_struct *cur)
 {
-	struct task_struct *cur = bpf_get_current_task_btf();
 	struct ww_ring_ctl *c = ww_this_cpu();
 
 	if (ww_is_unseen(c, cur))
@@ -77,6 +77,18 @@ static __always_inline void ww_see_current(void)
 {
 	if (READ_ONCE(ww_hides) && !ww_calls_only)
 		ww_see(bpf_get_current_task_btf());
+}
+
+/* The same at what a thread does in user space: its registers are saved at the end of its own stack, the same place each
+ * time, so while it is the place where they were when we looked last nobody else has the CPU. */
+static __always_inline void ww_see_regs(struct pt_regs *regs)
+{
+	struct ww_ring_ctl *c = ww_this_cpu();
+
+	if (!READ_ONCE(ww_hides) || READ_ONCE(c->regs) == (u64)regs)
+		return;
+	ww_see(bpf_get_current_task_btf());
+	WRITE_ONCE(c->regs, (u64)regs);
 }
 
 #endif

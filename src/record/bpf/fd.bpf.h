@@ -194,13 +194,11 @@ static __always_inline void ww_emit_epoll(u32 pid, struct ww_call *c)
 	ww_commit(&s);
 }
 
-#define WW_FC_READY (WW_FC_POLL | WW_FC_SELECT | WW_FC_EPOLL_WAIT)
-
 /* Which descriptors were ready, of a call that has waited for several. */
 static __always_inline int ww_emit_readies(struct ww_call *c, long ret, u32 fc)
 {
-	if (ret <= 0 || ww_sc_exit[ww_sc_index(c)].seq)
-		return 0; /* the call's own event says which are ready */
+	if (ret <= 0)
+		return 0;
 	if (fc & WW_FC_POLL)
 		bpf_loop(32, ww_ready_poll_one, c, 0);
 	else if (fc & WW_FC_SELECT)

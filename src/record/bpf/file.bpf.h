@@ -44,9 +44,30 @@ static __always_inline struct ww_piece *ww_piece_here(void)
 	return bpf_map_lookup_elem(&ww_piece_room, &zero);
 }
 
+/* A look at the `bytes` at `at`, until the next look. Where each word is a load of its own nothing is copied. */
+static __always_inline bool ww_look(u64 at, u32 bytes)
+{
+	struct ww_piece *piece;
+
+	if (ww_casts)
+		return at != 0;
+	piece = ww_piece_here();
+	return piece && bytes <= sizeof(*piece) && !bpf_probe_read_kernel(piece, bytes, (void *)at);
+}
+
+static __always_inline u64 ww_look_word(u64 at, u32 i)
+{
+	struct ww_piece *piece;
+
+	if (ww_casts)
+		return ww_word(at + 8 * (u64)i);
+	piece = ww_piece_here();
+	return piece ? piece->word[i & (PIECE_WORDS - 1)] : 0;
+}
+
 /* The word of a piece that is `member`; where members end that are to be read. */
 #define WORD(type, member)     (bpf_core_field_offset(struct type, member) / 8)
-#define PIECE(p, type, member) ((p)->word[WORD(type, member) & (PIECE_WORDS - 1)])
+#define LOOK(at, type, member) ww_look_word(at, WORD(type, member))
 #define WORD_MAX(a, b)         ((a) > (b) ? (a) : (b))
 
 /* Files that have been named: of each a number made of its device, its inode and what the name came from, in one of two
@@ -93,14 +114,14 @@ struct {
 
 static __always_inline u8 ww_sock_kind(struct sock *sk)
 {
-	u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	u16 family = WW_GET(sock, sk, __sk_common.skc_family);
 
 	switch (family) {
 	case 1:
 		return FK_SOCK_UNIX;
 	case 2:
 	case 10: {
-		u16 proto = BPF_CORE_READ(sk, sk_protocol);
+		u16 proto = WW_GET(sock, sk, sk_protocol);
 		return proto == 6 ? FK_SOCK_TCP : proto == 17 ? FK_SOCK_UDP : FK_SOCK_OTHER;
 	}
 	case 16:
@@ -142,23 +163,21 @@ __noinline int ww_file_fill(u64 at, struct ww_file *f)
 
 	if (!file || !f)
 		return 0;
-	struct inode *inode = BPF_CORE_READ(file, f_inode);
-	struct ww_piece *piece = ww_piece_here();
+	u64 inode = WW_GET(file, at, f_inode);
 	u32 bytes = (WORD_MAX(WORD(inode, i_mode), WORD_MAX(WORD(inode, i_ino), WORD(inode, i_sb))) + 1) * 8;
 
-	if (!piece || bytes > sizeof(*piece) || bpf_probe_read_kernel(piece, bytes, inode))
+	if (!ww_look(inode, bytes))
 		return 0;
-	u32 mode = (u16)(PIECE(piece, inode, i_mode) >> (bpf_core_field_offset(struct inode, i_mode) % 8 * 8));
-	struct super_block *sb = (void *)PIECE(piece, inode, i_sb);
-	unsigned long magic = BPF_CORE_READ(sb, s_magic);
+	u32 mode = (u16)(LOOK(inode, inode, i_mode) >> (bpf_core_field_offset(struct inode, i_mode) % 8 * 8));
+	u64 sb = LOOK(inode, inode, i_sb), magic = WW_GET(super_block, sb, s_magic);
 
 	f->file = file;
-	f->dev = BPF_CORE_READ(sb, s_dev);
-	f->ino = PIECE(piece, inode, i_ino);
+	f->dev = WW_GET(super_block, sb, s_dev);
+	f->ino = LOOK(inode, inode, i_ino);
 	if (magic == MAGIC_ANON) {
 		/* They all share one inode: what is behind the file tells them apart. */
 		f->kind = ww_anon_kind(file);
-		f->ino = (u64)BPF_CORE_READ(file, private_data);
+		f->ino = WW_GET(file, at, private_data);
 		return 0;
 	}
 	if (magic == MAGIC_PIDFS) {
@@ -173,7 +192,7 @@ __noinline int ww_file_fill(u64 at, struct ww_file *f)
 		f->kind = FK_DIR;
 		break;
 	case 2: {
-		u32 major = BPF_CORE_READ(inode, i_rdev) >> 20;
+		u32 major = WW_GET(inode, inode, i_rdev) >> 20;
 		f->kind = major == 4 || major == 5 || (major >= 136 && major < 144) ? FK_TTY : FK_CHR;
 		break;
 	}
@@ -184,8 +203,7 @@ __noinline int ww_file_fill(u64 at, struct ww_file *f)
 		f->kind = magic == MAGIC_PIPEFS ? FK_PIPE : FK_FIFO;
 		break;
 	case 12: {
-		struct socket *so = BPF_CORE_READ(file, private_data);
-		f->sk = BPF_CORE_READ(so, sk);
+		f->sk = (void *)WW_GET(socket, WW_GET(file, at, private_data), sk);
 		f->kind = f->sk ? ww_sock_kind(f->sk) : FK_SOCK_OTHER;
 		break;
 	}
@@ -206,25 +224,24 @@ static int ww_path_one(u32 i, void *ctx)
 	struct ww_walk *w = ctx;
 	u32 zero = 0;
 	struct ww_name *room = bpf_map_lookup_elem(&ww_name_room, &zero);
-	struct ww_piece *piece = ww_piece_here();
 	struct dentry *d = w->d, *up;
 	struct mount *m = w->m;
 	u32 pos, bytes = (WORD_MAX(WORD(dentry, d_parent), WORD(dentry, d_name.name)) + 1) * 8;
 
-	if (!room || !piece || bytes > sizeof(*piece) || bpf_probe_read_kernel(piece, bytes, d))
+	if (!room || !ww_look((u64)d, bytes))
 		return 1;
-	up = (void *)PIECE(piece, dentry, d_parent);
+	up = (void *)LOOK((u64)d, dentry, d_parent);
 
-	const unsigned char *name = (void *)PIECE(piece, dentry, d_name.name);
-	u32 len = PIECE(piece, dentry, d_name.len) >> (bpf_core_field_offset(struct dentry, d_name.len) % 8 * 8);
+	const unsigned char *name = (void *)LOOK((u64)d, dentry, d_name.name);
+	u32 len = LOOK((u64)d, dentry, d_name.len) >> (bpf_core_field_offset(struct dentry, d_name.len) % 8 * 8);
 	pos = room->pos;
 	if (d == up || d == w->root) {
-		struct mount *over = BPF_CORE_READ(m, mnt_parent);
+		struct mount *over = (void *)WW_GET(mount, m, mnt_parent);
 
 		if (over != m && over) {
-			w->d = BPF_CORE_READ(m, mnt_mountpoint);
+			w->d = (void *)WW_GET(mount, m, mnt_mountpoint);
 			w->m = over;
-			w->root = BPF_CORE_READ(over, mnt.mnt_root);
+			w->root = (void *)WW_GET(mount, over, mnt.mnt_root);
 			return 0;
 		}
 		w->cut = 0;
@@ -251,19 +268,18 @@ static int ww_path_one(u32 i, void *ctx)
  * the front, and then the path does not begin with "/". Returns where in room->text it begins. */
 __noinline int ww_path(u64 at)
 {
-	struct file *file = (void *)at;
 	struct ww_walk w = {.cut = 1};
 	u32 zero = 0;
 	struct ww_name *room = bpf_map_lookup_elem(&ww_name_room, &zero);
 
-	if (!file || !room)
+	if (!at || !room)
 		return NAME_BYTES;
 	room->text[NAME_BYTES] = 0;
 	room->pos = NAME_BYTES;
-	w.d = BPF_CORE_READ(file, f_path.dentry);
-	struct vfsmount *vm = BPF_CORE_READ(file, f_path.mnt);
-	w.m = (void *)vm - bpf_core_field_offset(struct mount, mnt);
-	w.root = BPF_CORE_READ(vm, mnt_root);
+	w.d = (void *)WW_GET(file, at, f_path.dentry);
+	u64 vm = WW_GET(file, at, f_path.mnt);
+	w.m = (void *)(vm - bpf_core_field_offset(struct mount, mnt));
+	w.root = (void *)WW_GET(vfsmount, vm, mnt_root);
 	bpf_loop(12, ww_path_one, &w, 0);
 	return room->pos + w.cut;
 }
@@ -299,14 +315,12 @@ static __always_inline int ww_emit_file(struct ww_file *f)
 /* Where it is bound and connected to, of which a socket's name is made; 0: no socket. */
 static __always_inline u32 ww_ports(struct sock *sk)
 {
-	return sk ? BPF_CORE_READ(sk, __sk_common.skc_portpair) : 0;
+	return sk ? WW_GET(sock, sk, __sk_common.skc_portpair) : 0;
 }
 
-static __always_inline u64 ww_socket_ino(struct socket *so)
+static __always_inline u64 ww_socket_ino(u64 so)
 {
-	struct socket_alloc *sa = (void *)so;
-
-	return so ? BPF_CORE_READ(sa, vfs_inode.i_ino) : 0;
+	return so ? WW_GET(socket_alloc, so, vfs_inode.i_ino) : 0;
 }
 
 /* whywait_sock: ino family type proto sport dport saddr[16] daddr[16] peer_ino */
@@ -341,10 +355,9 @@ static __always_inline int ww_emit_sock(u64 at, u64 ino)
 		bpf_core_read(p + 16, 16, &sk->__sk_common.skc_v6_rcv_saddr);
 		bpf_core_read(p + 32, 16, &sk->__sk_common.skc_v6_daddr);
 	} else if (family == 1) {
-		struct unix_sock *u = (void *)sk;
-		struct sock *peer = BPF_CORE_READ(u, peer);
+		u64 peer = WW_GET(unix_sock, sk, peer);
 		if (peer)
-			peer_ino = ww_socket_ino(BPF_CORE_READ(peer, sk_socket));
+			peer_ino = ww_socket_ino(WW_GET(sock, peer, sk_socket));
 	}
 	ww_put64(p, 48, peer_ino);
 	ww_commit(&s);
@@ -356,10 +369,9 @@ __noinline int ww_name_once(struct ww_file *f)
 {
 	if (!f || READ_ONCE(ww_frozen)) /* nobody would read the name, and nobody name it again */
 		return 0;
-	struct file *file = f->file; /* BPF_CORE_READ would look for our own struct in the kernel */
 	struct sock *sk = f->sk;
 
-	if (ww_named_before(f->ino, f->dev, sk ? (u64)sk ^ (u64)ww_ports(sk) << 32 : (u64)BPF_CORE_READ(file, f_path.dentry)))
+	if (ww_named_before(f->ino, f->dev, sk ? (u64)sk ^ (u64)ww_ports(sk) << 32 : WW_GET(file, f->file, f_path.dentry)))
 		return 0;
 	if (sk)
 		return ww_emit_sock((u64)sk, f->ino);
@@ -371,13 +383,10 @@ __noinline int ww_name_once(struct ww_file *f)
 static __always_inline struct file *ww_task_fd(struct task_struct *t, u32 fd)
 {
 	struct fdtable *fdt = BPF_CORE_READ(t, files, fdt);
-	struct file **fds, *file = NULL;
 
 	if (!fdt || fd >= BPF_CORE_READ(fdt, max_fds))
 		return NULL;
-	fds = BPF_CORE_READ(fdt, fd);
-	bpf_probe_read_kernel(&file, sizeof(file), fds + fd);
-	return file;
+	return (void *)ww_word((u64)(BPF_CORE_READ(fdt, fd) + fd));
 }
 
 /* The files that this CPU met last. Each look at the kernel's memory is three calls deep, so what a file is, is found
@@ -398,19 +407,15 @@ struct {
 /* Fills f, and names the file. */
 __noinline int ww_file_at(u64 at, struct ww_file *f)
 {
-	struct file *file = (void *)at;
 	u32 i = (at >> 8 ^ at >> 14) & (FILES_SEEN - 1);
 	struct ww_file_seen *s = bpf_map_lookup_elem(&ww_files_seen, &i);
-
-	struct ww_piece *piece = ww_piece_here();
 	u32 bytes = (WORD_MAX(WORD(file, f_inode), WORD_MAX(WORD(file, f_path.dentry), WORD(file, private_data))) + 1) * 8;
 
-	if (!file || !f || !s || !piece || bytes > sizeof(*piece) || bpf_probe_read_kernel(piece, bytes, file))
+	if (!f || !s || !ww_look(at, bytes))
 		return 0;
-	struct inode *inode = (void *)PIECE(piece, file, f_inode);
-	u64 ino = BPF_CORE_READ(inode, i_ino), dentry = PIECE(piece, file, f_path.dentry);
-	u64 data = PIECE(piece, file, private_data);
-	if (s->file == at && s->inode == (u64)inode && s->ino == ino && s->dentry == dentry && s->data == data &&
+	u64 inode = LOOK(at, file, f_inode), ino = WW_GET(inode, inode, i_ino);
+	u64 dentry = LOOK(at, file, f_path.dentry), data = LOOK(at, file, private_data);
+	if (s->file == at && s->inode == inode && s->ino == ino && s->dentry == dentry && s->data == data &&
 	    s->ports == ww_ports(s->f.sk)) {
 		*f = s->f;
 		return 0;
@@ -418,7 +423,7 @@ __noinline int ww_file_at(u64 at, struct ww_file *f)
 	ww_file_fill(at, f);
 	ww_name_once(f);
 	s->file = READ_ONCE(ww_frozen) ? 0 : at;
-	s->inode = (u64)inode;
+	s->inode = inode;
 	s->ino = ino;
 	s->dentry = dentry;
 	s->data = data;
@@ -432,11 +437,10 @@ static __always_inline void ww_file_of_fd(u32 fd, struct ww_file *f)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct files_struct *files = t->files;
-	u64 file = 0;
 
 	if (!files || fd >= files->fdt->max_fds)
 		return;
-	bpf_probe_read_kernel(&file, sizeof(file), files->fdt->fd + fd);
+	u64 file = ww_word((u64)(files->fdt->fd + fd));
 	if (file)
 		ww_file_at(file, f);
 }

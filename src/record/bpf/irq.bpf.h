@@ -197,7 +197,7 @@ int BPF_PROG(ww_hrtimer_expire_entry, struct hrtimer *t, s64 *now)
 {
 	u64 fn = (u64)t->function;
 	struct ww_slot s;
-	s64 now_ns = 0;
+	s64 now_ns;
 	u8 *p;
 
 	ww_see_current();
@@ -207,7 +207,7 @@ int BPF_PROG(ww_hrtimer_expire_entry, struct hrtimer *t, s64 *now)
 		ww_emit_timer_task((u64)t, BPF_CORE_READ(sl, task));
 	}
 	ww_saw_function(fn);
-	bpf_probe_read_kernel(&now_ns, sizeof(now_ns), now);
+	now_ns = ww_word((u64)now);
 	p = ww_reserve(&s, WW_EV_TIMER_HRTIMER_EXPIRE_ENTRY, 24);
 	if (!p)
 		return 0;

@@ -148,7 +148,7 @@ static __always_inline void ww_iter_sock(struct ww_iter_file *r, struct sock *sk
 		struct sock *peer = BPF_CORE_READ(u, peer);
 
 		if (peer)
-			r->peer_ino = ww_socket_ino(BPF_CORE_READ(peer, sk_socket));
+			r->peer_ino = ww_socket_ino((u64)BPF_CORE_READ(peer, sk_socket));
 		r->bound = ww_iter_unix_name(sk, r->unix_name);
 		if (!r->bound)
 			r->bound = ww_iter_unix_name(peer, r->unix_name);

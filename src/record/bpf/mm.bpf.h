@@ -18,7 +18,6 @@ static __always_inline void ww_emit_fault(u32 id, u64 address, struct pt_regs *r
 	struct ww_slot s;
 	u8 *p;
 
-	ww_see_current();
 	if (!ww_this_cpu()->in_tree)
 		return;
 	*ww_fault_tid() = bpf_get_current_pid_tgid();
@@ -38,6 +37,7 @@ static __always_inline void ww_emit_fault(u32 id, u64 address, struct pt_regs *r
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(ww_page_fault_user, unsigned long address, struct pt_regs *regs, unsigned long code)
 {
+	ww_see_regs(regs);
 	ww_emit_fault(WW_EV_X86_EXCEPTIONS_PAGE_FAULT_USER, address, regs, code);
 	return 0;
 }
@@ -45,6 +45,7 @@ int BPF_PROG(ww_page_fault_user, unsigned long address, struct pt_regs *regs, un
 SEC("tp_btf/page_fault_kernel")
 int BPF_PROG(ww_page_fault_kernel, unsigned long address, struct pt_regs *regs, unsigned long code)
 {
+	ww_see_current();
 	ww_emit_fault(WW_EV_X86_EXCEPTIONS_PAGE_FAULT_KERNEL, address, regs, code);
 	return 0;
 }
@@ -53,20 +54,19 @@ int BPF_PROG(ww_page_fault_kernel, unsigned long address, struct pt_regs *regs, 
 SEC("tp_btf/mm_filemap_add_to_page_cache")
 int BPF_PROG(ww_page_in, struct folio *folio)
 {
-	struct inode *inode;
 	struct ww_slot s;
 	u8 *p;
 
 	ww_see_current();
 	if (!ww_this_cpu()->in_tree || *ww_fault_tid() != (u32)bpf_get_current_pid_tgid())
 		return 0;
-	inode = BPF_CORE_READ(folio, mapping, host);
+	u64 inode = WW_GET(address_space, WW_GET(folio, folio, mapping), host);
 	p = ww_reserve(&s, WW_EV_WHYWAIT_PAGE_IN, 24);
 	if (!p)
 		return 0;
-	ww_put32(p, 0, BPF_CORE_READ(inode, i_sb, s_dev));
-	ww_put64(p, 4, BPF_CORE_READ(inode, i_ino));
-	ww_put64(p, 12, BPF_CORE_READ(folio, index) << 12);
+	ww_put32(p, 0, WW_GET(super_block, WW_GET(inode, inode, i_sb), s_dev));
+	ww_put64(p, 4, WW_GET(inode, inode, i_ino));
+	ww_put64(p, 12, WW_GET(folio, folio, index) << 12);
 	ww_put32(p, 20, 4096u << (ww_folio_order(folio) & 15));
 	ww_commit(&s);
 	return 0;
@@ -131,7 +131,7 @@ int ww_fault_end(struct ww_perf_data *ctx)
 	struct ww_slot s;
 	u8 *p;
 
-	if (!ww_current_is_in_tree())
+	if (!ww_current_is_in_tree(t))
 		return 0;
 	*ww_fault_tid() = 0;
 	ww_fault_where(t, &at);

@@ -86,9 +86,9 @@ int BPF_PROG(ww_sk_data_ready, struct sock *sk)
 {
 	u16 family = sk->__sk_common.skc_family;
 	bool inet = family == 2 || family == 10;
-	u64 ino = ww_socket_ino(BPF_CORE_READ(sk, sk_socket));
+	u64 ino = ww_socket_ino(WW_GET(sock, sk, sk_socket));
 	struct ww_slot s;
-	u8 *p = ww_reserve(&s, WW_EV_WHYWAIT_SK_READY, 13);
+	u8 *p = ww_reserve_here(&s, WW_EV_WHYWAIT_SK_READY, 13);
 
 	if (!p)
 		return 0;

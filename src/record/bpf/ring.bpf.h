@@ -230,29 +230,47 @@ int ww_look_at_misses(void *ctx)
 	return 0;
 }
 
-/* The same, for programs in which each call of a function is felt: what nearly always happens stands here, one
- * try in a packet with room, with a stamp that needs no more than 32 bits. */
-static __always_inline u8 *ww_reserve_here(struct ww_slot *slot, u32 id, u32 bytes)
+/* For programs in which each call of a function is felt: what nearly always happens, one try in a packet with room, with
+ * a stamp that needs no more than 32 bits, for `add` bytes and the events in `count`. NULL: it was not so. */
+static __always_inline u8 *ww_try_here(struct ww_slot *slot, u32 id, u32 add, u64 count)
 {
 	u32 cpu = bpf_get_smp_processor_id() & (WW_MAX_CPUS - 1);
 	struct ww_ring_ctl *c = &ww_ctl[cpu];
 	u64 pos = READ_ONCE(c->pos);
 	u64 ts = bpf_ktime_get_ns();
-	u32 off = pos & ww_sub_mask, add = 6 + bytes;
+	u32 off = pos & ww_sub_mask;
 	u32 index = cpu * ww_nsub + ((u32)(pos >> ww_sub_shift) & (ww_nsub - 1));
 	u8 *data = bpf_map_lookup_elem(&ww_rings, &index);
 
 	/* A stamp that is before the last one has its high bits set here, too. */
 	if (!data || !off || off + add > ww_sub_mask || (ts - READ_ONCE(c->last_ts_ns)) >> 32 || READ_ONCE(ww_frozen) ||
 	    __sync_val_compare_and_swap(&c->pos, pos, pos + add) != pos)
-		return ww_reserve(slot, id, bytes);
+		return NULL;
 	WRITE_ONCE(c->last_ts_ns, ts);
 	slot->committed = &ww_sub_of(data)->committed;
-	slot->add = WW_COMMIT_EVENT + add;
+	slot->add = count + add;
 	data += off & ww_sub_mask;
 	ww_put16(data, 0, id);
 	ww_put32(data, 2, ts);
 	return data + 6;
+}
+
+static __always_inline u8 *ww_reserve_here(struct ww_slot *slot, u32 id, u32 bytes)
+{
+	u8 *p = ww_try_here(slot, id, 6 + bytes, WW_COMMIT_EVENT);
+
+	return p ? p : ww_reserve(slot, id, bytes);
+}
+
+static __always_inline u8 *ww_reserve_two_here(struct ww_slot *slot, u32 id, u32 bytes, u32 id2, u32 bytes2)
+{
+	u8 *p = ww_try_here(slot, id, 6 + WW_TWO(bytes) + bytes2, 2 * WW_COMMIT_EVENT);
+
+	if (!p)
+		return ww_reserve_two(slot, id, bytes, id2, bytes2);
+	ww_put16(p, bytes, id2);
+	ww_put32(p, bytes + 2, *(u32 *)(p - 4));
+	return p;
 }
 
 /* After the last store; the reader takes a packet when all of it is committed. */

@@ -25,7 +25,7 @@ static __always_inline u8 *ww_emit_block(struct ww_slot *s, struct task_struct *
 		flags |= BLOCK_RETURNED;
 	else if (ww_fd_call(&c) & WW_FC_FIRST)
 		ww_file_of_fd(c.arg[0], &f);
-	p = ww_reserve_two(s, WW_EV_WHYWAIT_BLOCK, BLOCK_BYTES, WW_EV_SCHED_SWITCH, SWITCH_BYTES);
+	p = ww_reserve_two_here(s, WW_EV_WHYWAIT_BLOCK, BLOCK_BYTES, WW_EV_SCHED_SWITCH, SWITCH_BYTES);
 	if (!p)
 		return NULL;
 	ww_put32(p, 0, prev->pid);
@@ -147,7 +147,7 @@ int BPF_PROG(ww_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	if (state && !preempt && !prev->exit_state)
 		p = ww_emit_block(&s, prev);
 	else
-		p = ww_reserve(&s, WW_EV_SCHED_SWITCH, SWITCH_BYTES);
+		p = ww_reserve_here(&s, WW_EV_SCHED_SWITCH, SWITCH_BYTES);
 	if (!p)
 		return 0;
 	ww_put_comm(p, 0, prev);
@@ -188,9 +188,9 @@ int BPF_PROG(ww_sched_waking, struct task_struct *t)
 
 	ww_see(cur);
 	if (!cur->pid || c->irq_depth || (c->in_tree && !ww_light) || !ww_current_call(cur, &call)) {
-		p = ww_reserve(&s, WW_EV_SCHED_WAKING, WAKE_BYTES);
+		p = ww_reserve_here(&s, WW_EV_SCHED_WAKING, WAKE_BYTES);
 	} else {
-		p = ww_reserve_two(&s, WW_EV_WHYWAIT_WAKER, WAKER_BYTES, WW_EV_SCHED_WAKING, WAKE_BYTES);
+		p = ww_reserve_two_here(&s, WW_EV_WHYWAIT_WAKER, WAKER_BYTES, WW_EV_SCHED_WAKING, WAKE_BYTES);
 		if (!p)
 			return 0;
 		ww_put32(p, 0, cur->pid);
@@ -207,7 +207,7 @@ int BPF_PROG(ww_sched_wakeup, struct task_struct *t)
 {
 	struct ww_slot s;
 
-	ww_put_wake(&s, ww_reserve(&s, WW_EV_SCHED_WAKEUP, WAKE_BYTES), t);
+	ww_put_wake(&s, ww_reserve_here(&s, WW_EV_SCHED_WAKEUP, WAKE_BYTES), t);
 	return 0;
 }
 

@@ -1,10 +1,10 @@
 /* seq.bpf.h - system calls whose LTTng events end in a sequence: what poll and epoll_wait are asked and
  * answer, select's sets, the addresses of connect and accept.
  *
- * How much there is decides the room in the ring, so it is found first; then the sequence is copied from
- * the user's memory straight into the ring, since it would not fit on a BPF stack. As in LTTng, what cannot
- * be read without a page fault is an empty sequence, and what is longer than an event may be is cut and says
- * `overflow`.
+ * How much there is decides the room in the ring, so it is found first. What poll and epoll_wait are given is read at
+ * once into a per-CPU map, since each look at the user's memory is several calls deep; sets and addresses are copied
+ * straight into the ring. As in LTTng, what cannot be read without a page fault is an empty sequence, and what is longer
+ * than an event may be is cut and says `overflow`.
  * source lttng-modules 2.13: include/instrumentation/syscalls/headers/{,x86-64-}syscalls_pointers_override.h
  */
 #ifndef WW_SEQ_BPF_H
@@ -20,12 +20,46 @@
 #define EPOLL_MAX    48  /* LTTng: 341 */
 #define SELECT_BITS  1024
 
+/* A page of the least size that is all there or not at all. */
+#define PAGE_MASK (~4095ull)
+
 static __always_inline bool ww_user_readable(u64 at, u32 bytes)
 {
+	u64 last = at + bytes - 1;
 	u8 b;
 
 	return at && bytes && !bpf_probe_read_user(&b, 1, (void *)at) &&
-	       !bpf_probe_read_user(&b, 1, (void *)(at + bytes - 1));
+	       (!((at ^ last) & PAGE_MASK) || !bpf_probe_read_user(&b, 1, (void *)last));
+}
+
+/* One for each CPU is enough, as with ww_text_room of syscall.bpf.h. */
+struct ww_seq_room {
+	u8 elem[POLL_SCAN * POLLFD_BYTES]; /* the user's, also EPOLL_MAX of epoll_wait's */
+	u8 spare[16];                      /* the verifier's */
+	u8 field[128 + 8];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ww_seq_room);
+} ww_seq_rooms SEC(".maps");
+
+static __always_inline struct ww_seq_room *ww_seq_room_here(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&ww_seq_rooms, &zero);
+}
+
+/* The `bytes` at `at` into the CPU's room. */
+static __always_inline bool ww_seq_read(u64 at, u32 bytes)
+{
+	struct ww_seq_room *room = ww_seq_room_here();
+
+	if (!at || !bytes || !room || bytes > sizeof(room->elem))
+		return false;
+	return !bpf_probe_read_user(room->elem, bytes, (void *)at);
 }
 
 /* In arg[7]: low half the number of elements, then the overflow byte. Returns the number. */
@@ -45,10 +79,10 @@ static __always_inline u32 ww_poll_measure(struct ww_call *c, u32 exit)
 	u32 over = n > POLL_MAX || (exit && nfds > POLL_SCAN);
 	if (n > POLL_MAX)
 		n = POLL_MAX;
-	u32 looked = exit ? nfds : n;
+	u32 looked = exit && n ? nfds : n;
 	if (looked > POLL_SCAN)
 		looked = POLL_SCAN;
-	if (!ww_user_readable(c->arg[0], looked * POLLFD_BYTES))
+	if (!ww_seq_read(c->arg[0], looked * POLLFD_BYTES))
 		n = 0;
 	return ww_seq_made(c, n, over) * POLL_ELEM;
 }
@@ -61,7 +95,7 @@ static __always_inline u32 ww_epoll_measure(struct ww_call *c)
 
 	if (over)
 		n = EPOLL_MAX;
-	if (!ww_user_readable(c->arg[1], n * EPOLL_EVENT_BYTES))
+	if (!ww_seq_read(c->arg[1], n * EPOLL_EVENT_BYTES))
 		n = 0;
 	return ww_seq_made(c, n, over) * EPOLL_ELEM;
 }
@@ -89,10 +123,13 @@ static __always_inline u32 ww_addr_measure(struct ww_call *c, u32 exit)
 	u16 family = 0, port = 0;
 
 	if (exit) {
-		if (bpf_probe_read_user(&len, 4, (void *)c->arg[2]))
+		/* To read where NULL points would be a page fault. */
+		if (!c->arg[2] || bpf_probe_read_user(&len, 4, (void *)c->arg[2]))
 			len = 0;
 		c->arg[2] = len; /* the event shows the length, not its address */
 	}
+	if (!c->arg[1])
+		len = 0;
 	if ((s32)len >= 2)
 		bpf_probe_read_user(&family, 2, (void *)c->arg[1]);
 	bool v4 = family == 2 && (s32)len >= 16, v6 = family == 10 && (s32)len >= 28;
@@ -116,29 +153,31 @@ static __always_inline u8 *ww_seq_at(u32 index, u32 at)
 __noinline int ww_seq_fields(u32 index, u32 at, u32 call, u32 exit, struct ww_call *c)
 {
 	const volatile struct ww_sc_layout *l = &ww_sc_entry[call & (WW_SC_TABLE - 1)];
+	struct ww_seq_room *room = ww_seq_room_here();
 	u8 *p = ww_seq_at(index, at);
 	u32 off = 0;
 
-	if (!c || !p)
+	if (!c || !p || !room)
 		return 0;
 	if (exit)
 		l = &ww_sc_exit[call & (WW_SC_TABLE - 1)];
 #pragma unroll
 	for (u32 i = 0; i < WW_SC_FIELDS; i++) {
-		u32 size = ((l->f[i].size - 1) & 7) + 1;
+		u64 v = c->arg[l->f[i].arg & 7] >> (l->f[i].off & 7) * 8;
 
 		if (i >= l->n)
 			break;
 		off &= 127;
-		bpf_probe_read_kernel(p + off, size, (void *)&c->arg[l->f[i].arg & 7] + (l->f[i].off & 7));
+		ww_put64(room->field, off, v); /* the next over its end */
 		off += l->f[i].size;
 	}
-	return off & 127;
+	off &= 127;
+	bpf_probe_read_kernel(p, off, room->field);
+	return off;
 }
 
 struct ww_poll_walk {
-	u64 from; /* the user's array */
-	u64 end;  /* bytes there are to write */
+	u64 end; /* bytes there are to write */
 	u64 exit;
 	u32 index, at;
 };
@@ -150,14 +189,14 @@ static int ww_poll_one(u32 i, void *ctx)
 	u8 *p = ww_seq_at(w->index, w->at);
 	u32 off, zero = 0;
 	struct ww_name *room = bpf_map_lookup_elem(&ww_name_room, &zero);
-	u64 v = 0;
+	struct ww_seq_room *read = ww_seq_room_here();
 
-	if (!p || !room)
+	if (!p || !room || !read || i >= POLL_SCAN)
 		return 1;
 	off = room->pos & 1023; /* bytes written */
 	if (off >= w->end)
 		return 1;
-	bpf_probe_read_user(&v, 8, (void *)(w->from + POLLFD_BYTES * (u64)i));
+	u64 v = *(u64 *)(read->elem + POLLFD_BYTES * i);
 	u32 events = (w->exit ? v >> 48 : v >> 32) & 0xffff;
 	ww_put32(p, off, v);
 	ww_put16(p, off + 4, events);
@@ -179,8 +218,9 @@ __noinline int ww_poll_put(u32 index, u32 at, u32 exit, struct ww_call *c)
 	if (n > POLL_MAX || !room)
 		return 0;
 	room->pos = 0;
-	struct ww_poll_walk w = {.from = c->arg[0], .end = end, .index = index, .at = at, .exit = exit};
-	bpf_loop(nfds < POLL_SCAN ? nfds : POLL_SCAN, ww_poll_one, &w, 0);
+	struct ww_poll_walk w = {.end = end, .index = index, .at = at, .exit = exit};
+	if (n)
+		bpf_loop(nfds < POLL_SCAN ? nfds : POLL_SCAN, ww_poll_one, &w, 0);
 	u32 off = room->pos & 1023;
 	/* Another thread may have changed the array meanwhile: zeros, as in LTTng. */
 	if (off < end)
@@ -189,7 +229,6 @@ __noinline int ww_poll_put(u32 index, u32 at, u32 exit, struct ww_call *c)
 }
 
 struct ww_epoll_walk {
-	u64 from;
 	u32 index, at;
 };
 
@@ -197,14 +236,13 @@ static int ww_epoll_one(u32 i, void *ctx)
 {
 	struct ww_epoll_walk *w = ctx;
 	u8 *p = ww_seq_at(w->index, w->at);
-	u64 from = w->from + (u64)i * EPOLL_EVENT_BYTES, data = 0;
-	u32 events = 0;
+	struct ww_seq_room *read = ww_seq_room_here();
 
-	if (!p || i >= EPOLL_MAX)
+	if (!p || !read || i >= EPOLL_MAX)
 		return 1;
 	p += i * EPOLL_ELEM;
-	bpf_probe_read_user(&events, 4, (void *)from);
-	bpf_probe_read_user(&data, 8, (void *)(from + EPOLL_DATA_AT));
+	u32 events = *(u32 *)(read->elem + i * EPOLL_EVENT_BYTES);
+	u64 data = *(u64 *)(read->elem + i * EPOLL_EVENT_BYTES + EPOLL_DATA_AT);
 	ww_put64(p, 0, data);
 	ww_put32(p, 8, data);
 	ww_put32(p, 12, events);
@@ -216,7 +254,7 @@ __noinline int ww_epoll_put(u32 index, u32 at, struct ww_call *c)
 {
 	if (!c)
 		return 0;
-	struct ww_epoll_walk w = {.from = c->arg[1], .index = index, .at = at};
+	struct ww_epoll_walk w = {.index = index, .at = at};
 	bpf_loop(c->arg[7] & 63, ww_epoll_one, &w, 0); /* at most EPOLL_MAX: ww_epoll_measure */
 	return 0;
 }

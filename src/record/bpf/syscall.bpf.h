@@ -161,11 +161,11 @@ static __always_inline void ww_emit_rest(const volatile struct ww_sc_layout *l, 
 }
 
 /* The switch has looked it up for us: a hash look-up for each call would cost more than its event. */
-static __always_inline bool ww_wanted(void)
+static __always_inline bool ww_wanted(struct pt_regs *regs)
 {
-	ww_see_current();
 	if (ww_calls_only)
 		return ww_all_syscalls || ww_in_tree(bpf_get_current_pid_tgid() >> 32);
+	ww_see_regs(regs);
 	return ww_this_cpu()->in_tree;
 }
 
@@ -226,7 +226,7 @@ int BPF_PROG(ww_sys_enter, struct pt_regs *regs, long nr)
 {
 	struct ww_call c;
 
-	if (!ww_wanted())
+	if (!ww_wanted(regs))
 		return 0;
 	ww_call_here(&c, regs, nr, 0);
 	const volatile struct ww_sc_layout *l = &ww_sc_entry[ww_sc_index(&c)];
@@ -253,7 +253,7 @@ int BPF_PROG(ww_sys_exit, struct pt_regs *regs, long ret)
 {
 	struct ww_call c;
 
-	if (!ww_wanted())
+	if (!ww_wanted(regs))
 		return 0;
 	ww_call_here(&c, regs, ww_regs_nr(regs), ret);
 	u32 fc = ww_calls_only ? 0 : ww_fd_call(&c) & ~WW_FC_FIRST;

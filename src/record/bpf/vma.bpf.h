@@ -30,9 +30,9 @@ enum { NODE_LEAF_64 = 1, NODE_RANGE_64, NODE_ARANGE_64 }; /* enum maple_type */
 __noinline u64 ww_tree_step(u64 entry, u64 index)
 {
 	u32 type = NODE_TYPE(entry), pivots = 15, i;
-	struct ww_piece *n = ww_piece_here();
+	u64 at = entry & ~255ull;
 
-	if (!n || bpf_probe_read_kernel(n, sizeof(*n), (void *)(entry & ~255ull)))
+	if (!ww_look(at, sizeof(struct ww_piece)))
 		return 0;
 	u32 pivot = WORD(maple_range_64, pivot), slot = WORD(maple_range_64, slot);
 	u32 meta = bpf_core_field_offset(struct maple_range_64, meta);
@@ -46,13 +46,13 @@ __noinline u64 ww_tree_step(u64 entry, u64 index)
 	}
 	/* The word of the last pivot is in a full node the last pivot, else 0; then the node says where it ends. */
 	u32 end = pivots;
-	if (type == NODE_ARANGE_64 || !n->word[(pivot + pivots - 1) & (PIECE_WORDS - 1)])
-		end = ((u8 *)n)[meta & 255];
+	if (type == NODE_ARANGE_64 || !ww_look_word(at, pivot + pivots - 1))
+		end = ww_look_word(at, meta / 8) >> meta % 8 * 8 & 255;
 #pragma nounroll
 	for (i = 0; i < 15; i++)
-		if (i >= end || n->word[(pivot + i) & (PIECE_WORDS - 1)] >= index)
+		if (i >= end || ww_look_word(at, pivot + i) >= index)
 			break;
-	return n->word[(slot + i) & (PIECE_WORDS - 1)];
+	return ww_look_word(at, slot + i);
 }
 
 static __always_inline void ww_vma_set(struct ww_fault_at *at, u64 start, u64 end, u64 pgoff, u64 flags, u64 file)
@@ -72,13 +72,15 @@ static long ww_fault_vma(struct task_struct *t, struct vm_area_struct *vma, void
 	return 0;
 }
 
-#define VMA_WORD(n, member) PIECE(n, vm_area_struct, member)
+#define VMA_WORD(at, member) LOOK(at, vm_area_struct, member)
 
-static __always_inline bool ww_tree_walk(struct mm_struct *mm, struct ww_fault_at *at)
+/* A function of its own, of whose stack those that are called later have no part. 1: found. */
+__noinline int ww_tree_walk(u64 mm, struct ww_fault_at *at)
 {
-	u64 entry = (u64)BPF_CORE_READ(mm, mm_mt.ma_root), address = at->address;
+	if (!at)
+		return 0;
+	u64 entry = WW_GET(mm_struct, mm, mm_mt.ma_root), address = at->address;
 	u32 bytes = (WORD_MAX(WORD(vm_area_struct, vm_file), WORD(vm_area_struct, vm_pgoff)) + 1) * 8;
-	struct ww_piece *n = ww_piece_here();
 	bool leaf = (entry & 3) != 2;
 
 #pragma nounroll
@@ -86,15 +88,13 @@ static __always_inline bool ww_tree_walk(struct mm_struct *mm, struct ww_fault_a
 		leaf = NODE_TYPE(entry) <= NODE_LEAF_64;
 		entry = ww_tree_step(entry, address);
 	}
-	if (!entry || entry & 7 || !n || bytes > sizeof(*n))
-		return false;
-	if (bpf_probe_read_kernel(n, bytes, (void *)entry))
-		return false;
-	if (VMA_WORD(n, vm_mm) != (u64)mm || address < VMA_WORD(n, vm_start) || address >= VMA_WORD(n, vm_end))
-		return false;
-	ww_vma_set(at, VMA_WORD(n, vm_start), VMA_WORD(n, vm_end), VMA_WORD(n, vm_pgoff), VMA_WORD(n, vm_flags),
-		   VMA_WORD(n, vm_file));
-	return true;
+	if (!entry || entry & 7 || !ww_look(entry, bytes))
+		return 0;
+	if (VMA_WORD(entry, vm_mm) != mm || address < VMA_WORD(entry, vm_start) || address >= VMA_WORD(entry, vm_end))
+		return 0;
+	ww_vma_set(at, VMA_WORD(entry, vm_start), VMA_WORD(entry, vm_end), VMA_WORD(entry, vm_pgoff), VMA_WORD(entry, vm_flags),
+		   VMA_WORD(entry, vm_file));
+	return 1;
 }
 
 /* The mappings that this CPU's faults were in last. Each change of a mapping is made under the address space's lock,
@@ -133,7 +133,7 @@ static __always_inline void ww_fault_where(struct task_struct *t, struct ww_faul
 		at->offset = a->file ? at->address - a->start + a->offset : 0;
 		return;
 	}
-	if (!ww_tree_walk(mm, at))
+	if (!ww_tree_walk(WW_GET(task_struct, t, mm), at))
 		bpf_find_vma(t, at->address, ww_fault_vma, at, 0);
 	if (at->file)
 		ww_file_at(at->file, &at->f);

@@ -25,6 +25,10 @@ typedef _Bool bool;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct timespec64 {
+	s64 tv_sec;
+};
+
 struct thread_info {
 	unsigned long flags;
 	u32 status; /* x86 */

@@ -91,7 +91,7 @@ struct ww_ring_ctl {
 	ww_u64 function;   /* see bpf/function.bpf.h */
 	ww_u32 on;         /* whom the last switch gave the CPU to: tid + 1; 0 not known */
 	ww_u32 pad0;
-	ww_u64 pad1[1];
+	ww_u64 regs;       /* where the registers of who has it are saved; 0: not seen since the last switch */
 	ww_u64 read_n;     /* the reader's: sub-buffers below this number are free */
 	ww_u64 pad2[7];
 };
@@ -189,6 +189,8 @@ enum ww_fd_call {
 	WW_FC_RECVMSG = 2048, /* may receive descriptors */
 	WW_FC_RANGE = 4096,   /* closes many */
 };
+/* Waits for several, and its own event does not say which were ready. */
+#define WW_FC_READY (WW_FC_POLL | WW_FC_SELECT | WW_FC_EPOLL_WAIT)
 
 /* The kernel's functions that timers and work items call, each named once. Slot: a hash of the address, or its
  * neighbour; a function that finds both taken stays without a name. */
