@@ -59,7 +59,8 @@ static long anonymous_kb(void)
 static void next_state(struct ww_facts *f, uint32_t t, int64_t *now, uint8_t *last)
 {
 	struct ww_state s = {.thread = t, .start_ts_ns = *now, .dur_ns = 200 + rnd(1u << (8 + rnd(9))), .cpu = (int16_t)(t % CPUS),
-			     .syscall = WW_NONE, .fault = WW_NONE, .wakeup = WW_NONE, .file = WW_NONE, .other = WW_NONE};
+			     .syscall = WW_NONE};
+	struct ww_state_more more = WW_STATE_MORE_NONE;
 	const bool in_call = *last == WW_ST_RUNNING_USER;
 
 	s.state = in_call ? WW_ST_RUNNING_KERNEL : WW_ST_RUNNING_USER;
@@ -68,10 +69,11 @@ static void next_state(struct ww_facts *f, uint32_t t, int64_t *now, uint8_t *la
 		s.cause = (uint8_t)(WW_CA_DISK + rnd(6));
 		s.dur_ns *= 20;
 		if (f->wakeup.n)
-			s.wakeup = f->wakeup.n - 1;
+			more.wakeup = f->wakeup.n - 1;
 	}
 	if (s.state != WW_ST_RUNNING_USER && f->syscall.n)
 		s.syscall = f->syscall.n - 1;
+	s.more = ww_state_more_of(f, &more);
 	ww_state_push(f, &s);
 	*last = s.state;
 	*now += s.dur_ns;

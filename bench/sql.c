@@ -44,8 +44,7 @@ static void generate(struct ww_facts *f, uint32_t n)
 		uint8_t state = (uint8_t)((x >> 33) % WW_ST_N);
 		ww_state_push(f, &(struct ww_state){.thread = t, .start_ts_ns = now[t], .dur_ns = dur, .state = state,
 						    .cause = (uint8_t)(state == WW_ST_BLOCKED ? 2 + x % 10 : 0), .cpu = (int16_t)(x % 8),
-						    .syscall = WW_NONE, .fault = WW_NONE, .wakeup = WW_NONE, .file = WW_NONE,
-						    .other = WW_NONE});
+						    .syscall = WW_NONE});
 		now[t] += dur;
 		f->end_ts_ns = WW_MAX(f->end_ts_ns, now[t]);
 	}

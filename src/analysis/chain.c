@@ -154,7 +154,7 @@ static void cover_block(struct cover *c, uint32_t io, uint32_t submitter, uint32
 	/* A flush is asked for by a worker of the kernel, of no file; who waited for it did for his. */
 	const char *brief = ww_name_device(c->mem, f, b.dev), *file = "";
 	if (ww_state_cause(f, c->row) == WW_CA_DISK)
-		file = ww_name_file(f, f->state.file[c->row]);
+		file = ww_name_file(f, ww_state_file(f, c->row));
 	cover_thing(c, to, WW_CA_DISK, what, *file ? ww_arena_printf(c->mem, "%s on %s", file, brief) : brief);
 }
 
@@ -266,7 +266,7 @@ static void cover_work(struct cover *c, uint32_t work, uint32_t waker, uint32_t 
 static void cover_wait(struct cover *c, uint32_t waiter)
 {
 	const struct ww_facts *f = c->f;
-	uint32_t w = f->state.wakeup[c->row];
+	uint32_t w = ww_state_wakeup(f, c->row);
 
 	if (w >= f->wakeup.n) {
 		cover_unknown(c, c->end, "no wakeup seen");
@@ -345,5 +345,5 @@ void ww_link_words(struct ww_arena *mem, const struct ww_facts *f, const struct 
 	ret->syscall = ww_name_syscall_only(f, f->state.syscall[l->row]);
 	ret->call = ww_name_syscall(mem, f, f->state.syscall[l->row]);
 	if (l->state == WW_ST_BLOCKED)
-		ret->woken_by = ww_name_woken(mem, f, f->state.wakeup[l->row]);
+		ret->woken_by = ww_name_woken(mem, f, ww_state_wakeup(f, l->row));
 }

@@ -82,7 +82,7 @@ static int64_t read_bytes(const struct ww_facts *f, uint32_t fault)
 			continue;
 		if (dur < 0)
 			ww_facts_states(f, f->fault.thread[fault], at, at + 1, &state, &n);
-		if (dur >= 0 || (n && f->state.fault[state] == fault))
+		if (dur >= 0 || (n && ww_state_fault(f, state) == fault))
 			bytes += f->block_io.bytes[i];
 	}
 	return bytes;

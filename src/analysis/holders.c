@@ -34,7 +34,7 @@ static bool op_wakes(int64_t op)
 
 bool ww_lock_wait_open(const struct ww_facts *f, uint32_t i)
 {
-	return f->state.wakeup[i] >= f->wakeup.n && f->state.start_ts_ns[i] + f->state.dur_ns[i] >= f->end_ts_ns;
+	return ww_state_wakeup(f, i) >= f->wakeup.n && f->state.start_ts_ns[i] + f->state.dur_ns[i] >= f->end_ts_ns;
 }
 
 /* Is it in a call that waits for a lock of a file? */
@@ -59,13 +59,13 @@ enum ww_cause ww_lock_wait(const struct ww_facts *f, uint32_t i)
 		return WW_CA_NONE;
 	if (cause == WW_CA_FUTEX || cause == WW_CA_LOCK || cause == WW_CA_FILELOCK)
 		return cause;
-	if ((cause != WW_CA_TIMER && cause != WW_CA_SIGNAL && cause != WW_CA_UNKNOWN) || f->state.fault[i] < f->fault.n)
+	if ((cause != WW_CA_TIMER && cause != WW_CA_SIGNAL && cause != WW_CA_UNKNOWN) || ww_state_fault(f, i) < f->fault.n)
 		return WW_CA_NONE;
-	if (f->state.object[i] && op_waits(futex_op(f, call)) && f->state.object[i] == f->syscall.arg0[call])
+	if (ww_state_object(f, i) && op_waits(futex_op(f, call)) && ww_state_object(f, i) == f->syscall.arg0[call])
 		return WW_CA_FUTEX;
 	if (cause == WW_CA_UNKNOWN && !ww_lock_wait_open(f, i))
 		return WW_CA_NONE;
-	if (f->state.object[i]) /* the only other thing that is one */
+	if (ww_state_object(f, i)) /* the only other thing that is one */
 		return cause == WW_CA_UNKNOWN && futex_op(f, call) < 0 ? WW_CA_LOCK : WW_CA_NONE;
 	return in_file_lock(f, call) ? WW_CA_FILELOCK : WW_CA_NONE;
 }
@@ -93,8 +93,8 @@ static uint64_t lock_of_futex(const struct ww_facts *f, uint32_t thread, uint64_
 static uint64_t lock_of(const struct ww_facts *f, uint32_t i, enum ww_cause kind)
 {
 	if (kind == WW_CA_FUTEX)
-		return lock_of_futex(f, f->state.thread[i], f->state.object[i], futex_op(f, f->state.syscall[i]));
-	return ww_hash_mix(kind == WW_CA_LOCK ? f->state.object[i] : f->state.file[i], kind);
+		return lock_of_futex(f, f->state.thread[i], ww_state_object(f, i), futex_op(f, f->state.syscall[i]));
+	return ww_hash_mix(kind == WW_CA_LOCK ? ww_state_object(f, i) : ww_state_file(f, i), kind);
 }
 
 static bool is_pi(int64_t op)
@@ -125,7 +125,7 @@ static uint32_t ended_by(const struct ww_facts *f, uint32_t i)
 
 	if (cause != WW_CA_FUTEX && cause != WW_CA_LOCK && cause != WW_CA_FILELOCK)
 		return WW_NONE;
-	return f->state.other[i] < f->thread.n ? f->state.other[i] : ww_wait_peer(f, i);
+	return ww_state_other(f, i) < f->thread.n ? ww_state_other(f, i) : ww_wait_peer(f, i);
 }
 
 static void add_wakeups(struct releases *r, uint32_t thread, int64_t from, int64_t to)

@@ -59,15 +59,15 @@ static void add(const struct ww_facts *f, const struct ww_query *q, uint32_t i, 
 		struct waits *waits, struct ww_samples *samples)
 {
 	uint32_t t = f->state.thread[i];
-	uint64_t object = f->state.object[i] ? f->state.object[i] : f->state.file[i];
+	uint64_t object = ww_state_object(f, i) ? ww_state_object(f, i) : ww_state_file(f, i);
 	struct sum *s = ww_rows_get(rows, ww_hash_mix(ww_hash_mix(object, t), kind));
 	uint32_t row = ww_rows_index(rows, s);
 
 	s->thread = t;
 	s->kind = (uint8_t)kind;
 	s->held |= ww_lock_has_holder(f, i);
-	s->object = f->state.object[i];
-	s->file = f->state.file[i];
+	s->object = ww_state_object(f, i);
+	s->file = ww_state_file(f, i);
 	*ww_vec_push(&waits->states) = i;
 	*ww_vec_push(&waits->rows) = row;
 	if (!ww_query_holds(q, f->state.start_ts_ns[i])) {

@@ -176,7 +176,7 @@ uint32_t ww_wait_block(const struct ww_facts *f, uint32_t wakeup)
 
 uint32_t ww_wait_peer(const struct ww_facts *f, uint32_t state)
 {
-	uint32_t w = f->state.wakeup[state], peer;
+	uint32_t w = ww_state_wakeup(f, state), peer;
 
 	if (f->state.state[state] != WW_ST_BLOCKED || w >= f->wakeup.n)
 		return WW_NONE;
@@ -333,7 +333,7 @@ uint32_t ww_ready_behind(const struct ww_facts *f, uint32_t state, int64_t from_
 
 	add_waits(&h, f, state, from, to);
 	if (!h.n)
-		return f->state.other[state];
+		return ww_state_other(f, state);
 	struct had most = most_of_all(&h);
 	if (h.v != h.few)
 		free(h.v);
@@ -373,31 +373,31 @@ static const char *and_who(struct ww_arena *mem, const char *words, const char *
 }
 
 /* A thread that had to do with how a wait ended, by the name that it had then. */
-static const char *name_at_end(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s, uint32_t thread)
+static const char *name_at_end(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state_full *s, uint32_t thread)
 {
-	return ww_name_thread_at(mem, f, thread, s->start_ts_ns + s->dur_ns - 1);
+	return ww_name_thread_at(mem, f, thread, s->is.start_ts_ns + s->is.dur_ns - 1);
 }
 
-static const char *from_peer(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
+static const char *from_peer(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state_full *s,
 			     const char *what, uint32_t peer)
 {
-	const char *sc = ww_name_syscall_only(f, s->syscall);
+	const char *sc = ww_name_syscall_only(f, s->is.syscall);
 
 	/* Who makes room for a writer is a reader: "from" would mislead. */
 	bool writes = sc && (strstr(sc, "write") || strstr(sc, "send"));
 	return and_who(mem, what, writes ? "reader" : "from", name_at_end(mem, f, s, peer));
 }
 
-static const char *name_disk(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
+static const char *name_disk(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state_full *s,
 			     uint32_t peer, bool exact)
 {
-	uint32_t io = ww_wait_block(f, s->wakeup), file = s->file;
+	uint32_t io = ww_wait_block(f, s->has.wakeup), file = s->has.file;
 	const char *dev = "", *words;
 
 	if (file == WW_NONE && io < f->block_io.n)
 		file = f->block_io.file[io];
-	if (file == WW_NONE && s->fault < f->fault.n)
-		file = f->fault.file[s->fault];
+	if (file == WW_NONE && s->has.fault < f->fault.n)
+		file = f->fault.file[s->has.fault];
 	if (io < f->block_io.n)
 		dev = exact ? ww_name_block(mem, f, io) : ww_name_device(mem, f, f->block_io.dev[io]);
 	words = join(mem, ww_name_file(f, file), " on ", dev);
@@ -405,25 +405,25 @@ static const char *name_disk(struct ww_arena *mem, const struct ww_facts *f, con
 	return io < f->block_io.n ? words : and_who(mem, words, "through", name_at_end(mem, f, s, peer));
 }
 
-static const char *name_fault(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
+static const char *name_fault(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state_full *s,
 			      bool exact)
 {
-	uint32_t file = s->fault < f->fault.n ? f->fault.file[s->fault] : s->file;
+	uint32_t file = s->has.fault < f->fault.n ? f->fault.file[s->has.fault] : s->has.file;
 	const char *name = ww_name_file(f, file);
 
 	if (!*name)
-		name = file == WW_NONE && s->fault < f->fault.n && !f->fault.major[s->fault] ? "anonymous memory" : "";
-	if (exact && s->fault < f->fault.n && file != WW_NONE)
-		return ww_arena_printf(mem, "%s + %#" PRIx64, name, f->fault.offset[s->fault]);
-	if (exact && s->fault < f->fault.n && f->fault.address[s->fault])
+		name = file == WW_NONE && s->has.fault < f->fault.n && !f->fault.major[s->has.fault] ? "anonymous memory" : "";
+	if (exact && s->has.fault < f->fault.n && file != WW_NONE)
+		return ww_arena_printf(mem, "%s + %#" PRIx64, name, f->fault.offset[s->has.fault]);
+	if (exact && s->has.fault < f->fault.n && f->fault.address[s->has.fault])
 		return ww_arena_printf(mem, "%s%saddress %#" PRIx64, name, *name ? ", " : "",
-				       f->fault.address[s->fault]);
+				       f->fault.address[s->has.fault]);
 	return name;
 }
 
-static const char *name_timer(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s)
+static const char *name_timer(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state_full *s)
 {
-	const char *sc = ww_name_syscall_only(f, s->syscall), *file = ww_name_file(f, s->file);
+	const char *sc = ww_name_syscall_only(f, s->is.syscall), *file = ww_name_file(f, s->has.file);
 
 	if (sc && strstr(sc, "nanosleep"))
 		return "sleep";
@@ -443,15 +443,15 @@ static bool from_terminal(const struct ww_facts *f, uint32_t wakeup)
 bool ww_wait_ended_by_key(const struct ww_facts *f, uint32_t state)
 {
 	return f->state.state[state] == WW_ST_BLOCKED && f->state.cause[state] == WW_CA_SIGNAL &&
-	       from_terminal(f, f->state.wakeup[state]);
+	       from_terminal(f, ww_state_wakeup(f, state));
 }
 
 /* "interrupted by SIGINT, sent by kill (7)", "interrupted by SIGINT, from the terminal". */
-static const char *name_signal(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s, uint32_t peer)
+static const char *name_signal(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state_full *s, uint32_t peer)
 {
-	const char *signal = ww_facts_str(f, s->detail), *words = *signal ? ww_arena_printf(mem, "interrupted by %s", signal) : "";
+	const char *signal = ww_facts_str(f, s->has.detail), *words = *signal ? ww_arena_printf(mem, "interrupted by %s", signal) : "";
 
-	if (from_terminal(f, s->wakeup))
+	if (from_terminal(f, s->has.wakeup))
 		return and_who(mem, words, "from", "the terminal");
 	return and_who(mem, words, *words ? "sent by" : "woken by", name_at_end(mem, f, s, peer));
 }
@@ -464,18 +464,18 @@ bool ww_wait_ended_by_end(const struct ww_facts *f, uint32_t wakeup)
 }
 
 /* What the trace cannot tell: how the wait ended, for it had not when the recording did. */
-static bool is_open(const struct ww_facts *f, const struct ww_state *s)
+static bool is_open(const struct ww_facts *f, const struct ww_state_full *s)
 {
-	return s->wakeup >= f->wakeup.n && s->start_ts_ns + s->dur_ns >= f->end_ts_ns;
+	return s->has.wakeup >= f->wakeup.n && s->is.start_ts_ns + s->is.dur_ns >= f->end_ts_ns;
 }
 
-static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state *s,
+static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state_full *s,
 				uint32_t peer, bool exact)
 {
-	const char *words = ww_facts_str(f, s->detail);
-	const char *other = name_at_end(mem, f, s, s->other);
+	const char *words = ww_facts_str(f, s->has.detail);
+	const char *other = name_at_end(mem, f, s, s->has.other);
 
-	switch (s->cause) {
+	switch (s->is.cause) {
 	case WW_CA_DISK:
 	case WW_CA_RECLAIM:
 		return name_disk(mem, f, s, peer, exact);
@@ -485,12 +485,12 @@ static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, 
 		return name_timer(mem, f, s);
 	case WW_CA_FUTEX:
 	case WW_CA_LOCK:
-		if (peer != WW_NONE && s->cause == WW_CA_FUTEX && ww_wait_ended_by_end(f, s->wakeup))
+		if (peer != WW_NONE && s->is.cause == WW_CA_FUTEX && ww_wait_ended_by_end(f, s->has.wakeup))
 			return ww_arena_printf(mem, "the end of thread %s", name_at_end(mem, f, s, peer));
-		if (s->object)
-			words = join(mem, ww_arena_printf(mem, "%#" PRIx64, s->object), " ", words);
+		if (s->has.object)
+			words = join(mem, ww_arena_printf(mem, "%#" PRIx64, s->has.object), " ", words);
 		/* Who wakes a waiter has just given the lock up, or signalled the condition. */
-		if (*other && s->other != peer)
+		if (*other && s->has.other != peer)
 			return and_who(mem, words, "held by", other);
 		return and_who(mem, words, "released by", name_at_end(mem, f, s, peer));
 	case WW_CA_SIGNAL:
@@ -500,12 +500,12 @@ static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, 
 	case WW_CA_UNKNOWN:
 	case WW_CA_NONE:
 	case WW_CA_WORK:
-		words = join(mem, ww_name_file(f, s->file), " ", words);
-		if (s->cause != WW_CA_WORK && is_open(f, s))
+		words = join(mem, ww_name_file(f, s->has.file), " ", words);
+		if (s->is.cause != WW_CA_WORK && is_open(f, s))
 			return join(mem, words, ", ", WW_NAME_OPEN);
 		return and_who(mem, words, "woken by", name_at_end(mem, f, s, peer));
 	default:
-		return from_peer(mem, f, s, join(mem, ww_name_file(f, s->file), " ", words), peer);
+		return from_peer(mem, f, s, join(mem, ww_name_file(f, s->has.file), " ", words), peer);
 	}
 }
 
@@ -517,24 +517,24 @@ const char *ww_name_state(struct ww_arena *mem, const struct ww_facts *f, uint32
 const char *ww_name_state_in(struct ww_arena *mem, const struct ww_facts *f, uint32_t state, int64_t from_ts_ns,
 			     int64_t to_ts_ns, bool exact)
 {
-	const struct ww_state s = ww_state_get(f, state);
-	const char *words = ww_facts_str(f, s.detail), *other;
+	const struct ww_state_full s = ww_state_full_get(f, state);
+	const char *words = ww_facts_str(f, s.has.detail), *other;
 
-	switch (s.state) {
+	switch (s.is.state) {
 	case WW_ST_BLOCKED:
 		return name_blocked(mem, f, &s, ww_wait_peer(f, state), exact);
 	case WW_ST_RUNNING_KERNEL:
-		if (s.syscall != WW_NONE) {
-			const char *name = exact ? ww_name_syscall(mem, f, s.syscall)
-						 : ww_name_syscall_only(f, s.syscall);
+		if (s.is.syscall != WW_NONE) {
+			const char *name = exact ? ww_name_syscall(mem, f, s.is.syscall)
+						 : ww_name_syscall_only(f, s.is.syscall);
 			return name ? name : "system call";
 		}
-		if (s.fault != WW_NONE)
+		if (s.has.fault != WW_NONE)
 			return join(mem, "page fault", " ", name_fault(mem, f, &s, exact));
 		return words;
 	case WW_ST_PREEMPTED:
 	case WW_ST_RUNQUEUE:
-		other = ww_name_ready(mem, f, s.state, ww_ready_behind(f, state, from_ts_ns, to_ts_ns),
+		other = ww_name_ready(mem, f, s.is.state, ww_ready_behind(f, state, from_ts_ns, to_ts_ns),
 				      ww_state_named_at(f, state));
 		return *other ? other : words;
 	default:

@@ -118,7 +118,7 @@ static void add_waits(const struct ww_facts *f, const struct ww_query *q, uint32
 
 	ww_facts_states(f, t, q->from_ts_ns, q->to_ts_ns, &first, &n);
 	for (uint32_t i = first; i < first + n; i++) {
-		uint32_t w = f->state.wakeup[i];
+		uint32_t w = ww_state_wakeup(f, i);
 		if (f->state.state[i] != WW_ST_BLOCKED || w >= f->wakeup.n || f->wakeup.kind[w] != WW_WK_PACKET ||
 		    f->wakeup.fact[w] >= f->packet.n || !ww_query_takes_at(f, q, t, f->state.start_ts_ns[i]))
 			continue;

@@ -367,7 +367,7 @@ static void by_work(struct ww_walk *w, const struct wait *x, uint32_t work, uint
 static void by_other(struct ww_walk *w, const struct wait *x)
 {
 	const struct ww_facts *f = ww_walk_facts(w, x->host);
-	uint32_t other = f->state.other[x->row];
+	uint32_t other = ww_state_other(f, x->row);
 
 	if (other >= f->thread.n || other == x->thread || (f->thread.flags[other] & WW_TF_IDLE)) {
 		lay_wait(w, x->row, x->begin, WW_WK_UNKNOWN, WW_NONE, WW_CA_UNKNOWN);
@@ -388,7 +388,7 @@ void ww_walk_wait(struct ww_walk *w, uint32_t row)
 {
 	const struct ww_facts *f = ww_walk_facts(w, w->host);
 	int64_t begin = ww_walk_time(w, w->host, f->state.start_ts_ns[row]);
-	uint32_t i = f->state.wakeup[row];
+	uint32_t i = ww_state_wakeup(f, row);
 
 	if (w->stuck > WW_WALK_STUCK) {
 		size_t n = w->segments.n;

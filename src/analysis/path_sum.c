@@ -85,14 +85,14 @@ static void aim_wait(struct adder *a, struct targets *t, uint32_t host, uint32_t
 
 	if (row >= f->state.n || f->state.state[row] != WW_ST_BLOCKED)
 		return;
-	uint32_t file = f->state.file[row];
-	if (file >= f->file.n && f->state.fault[row] < f->fault.n)
-		file = f->fault.file[f->state.fault[row]];
+	uint32_t file = ww_state_file(f, row);
+	if (file >= f->file.n && ww_state_fault(f, row) < f->fault.n)
+		file = f->fault.file[ww_state_fault(f, row)];
 	if (file < f->file.n)
 		aim(a, t, WW_SH_FILE, host, file, 0);
 	c = ww_state_cause(f, row);
-	if ((c == WW_CA_FUTEX || c == WW_CA_LOCK) && f->state.object[row])
-		aim(a, t, WW_SH_LOCK, host, f->state.object[row],
+	if ((c == WW_CA_FUTEX || c == WW_CA_LOCK) && ww_state_object(f, row))
+		aim(a, t, WW_SH_LOCK, host, ww_state_object(f, row),
 		    f->thread.process[f->state.thread[row]] + 1ull + ((uint64_t)c << 40));
 }
 

@@ -124,7 +124,7 @@ static const char *wait_words(struct ww_arena *mem, const struct ww_path *p, con
 	else if (s->note == WW_PN_CIRCLE)
 		more = "the waits go in a circle";
 	else if (!*words)
-		words = ww_name_woken(mem, f, f->state.wakeup[s->row]).name;
+		words = ww_name_woken(mem, f, ww_state_wakeup(f, s->row)).name;
 	if (s->cause == WW_CA_UNKNOWN && exact) { /* what the trace does not tell, the kernel's functions may */
 		const char *stack = ww_stack_text(mem, f, ww_stack_of_wait(f, s->row, true));
 		if (*stack)

@@ -69,7 +69,7 @@ static void add_states(const struct ww_facts *f, const struct ww_query *q, uint3
 		first--; /* a delay that ends in the range may have begun before it */
 	for (uint32_t i = first; i < end_row; i++) {
 		int64_t start = f->state.start_ts_ns[i], end = start + f->state.dur_ns[i];
-		uint32_t w = f->state.wakeup[i];
+		uint32_t w = ww_state_wakeup(f, i);
 		if (is_ready(f->state.state[i])) {
 			/* A new thread is ready from its first wakeup, not from its fork. */
 			if (i == f->state_first[t] && w < f->wakeup.n)

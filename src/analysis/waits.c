@@ -2,6 +2,7 @@
 #include "analysis/names.h"
 #include "analysis/report.h"
 #include "analysis/state_key.h"
+#include "base/par.h"
 #include "base/u64map.h"
 #include "base/units.h"
 #include "base/vec.h"
@@ -70,6 +71,7 @@ void ww_waits_make(struct ww_arena *mem, const struct ww_facts *f, const struct 
 /* ---- the bottom of the chains ---- */
 
 #define BLAME_RECENT 64u
+#define WAITS_A_PART 16u /* below that a thread costs more than it saves */
 
 /* What was looked up: leaves of one key, thread and name are one row. */
 struct blame_memo {
@@ -106,33 +108,33 @@ static const char *leaf_detail(struct blame *b, const struct ww_link *l)
 	return *l->brief ? l->brief : l->detail;
 }
 
-/* The row of these words, by its index. */
-static uint32_t blame_row(struct blame *b, const struct ww_link *l, uint32_t comm)
+/* The row like this one, by its index. */
+static uint32_t row_of_words(struct blame *b, const struct ww_blame_row *like)
 {
-	const char *detail = leaf_detail(b, l);
-	uint64_t h = ww_hash_mix(l->thread | (uint64_t)comm << 32, l->state | (uint64_t)l->cause << 8);
+	uint64_t h = ww_hash_mix(like->thread | (uint64_t)like->comm << 32, like->state | (uint64_t)like->cause << 8);
 
-	for (const char *p = detail; *p; p++)
+	for (const char *p = like->detail; *p; p++)
 		h = ww_hash_mix(h, (unsigned char)*p);
 	for (;; h++) {
 		bool fresh = false;
 		uint64_t *at = ww_u64map_get(&b->map, h, b->rows.n, &fresh);
-		struct ww_blame_row *r;
+		const struct ww_blame_row *r;
 		if (fresh) {
-			r = ww_vec_push(&b->rows);
-			r->thread = l->thread;
-			r->comm = comm;
-			r->state = l->state;
-			r->cause = l->cause;
-			r->detail = detail;
+			*ww_vec_push(&b->rows) = *like;
 			*ww_vec_push(&b->share_of) = 0;
 			return (uint32_t)*at;
 		}
 		r = &b->rows.v[*at];
-		if (r->thread == l->thread && r->comm == comm && r->state == l->state && r->cause == l->cause &&
-		    !strcmp(r->detail, detail))
+		if (r->thread == like->thread && r->comm == like->comm && r->state == like->state && r->cause == like->cause &&
+		    !strcmp(r->detail, like->detail))
 			return (uint32_t)*at;
 	}
+}
+
+static uint32_t blame_row(struct blame *b, const struct ww_link *l, uint32_t comm)
+{
+	return row_of_words(b, &(struct ww_blame_row){.thread = l->thread, .comm = comm, .state = l->state, .cause = l->cause,
+						      .detail = leaf_detail(b, l)});
 }
 
 static bool memo_is(const struct blame_memo *m, const struct ww_state_key *k, uint32_t thread, uint32_t comm)
@@ -352,31 +354,93 @@ uint32_t ww_blame_of(struct ww_arena *mem, const struct ww_thread_report *r, con
 	return n;
 }
 
+/* The waits are looked at in parts, side by side, each of them by a blame of its own. */
+struct blame_parts {
+	struct ww_thread_report *io;
+	uint32_t n;
+	struct blame *v;
+	struct ww_arena *mem; /* one each */
+};
+
+static uint32_t part_begin(const struct blame_parts *p, uint32_t i)
+{
+	return (uint32_t)((uint64_t)p->io->nwaits * i / p->n);
+}
+
+static void blame_part(void *ctx, uint32_t part)
+{
+	struct blame_parts *p = ctx;
+	struct blame *b = &p->v[part];
+
+	for (uint32_t i = part_begin(p, part); i < part_begin(p, part + 1); i++) {
+		p->io->share_first[i] = b->wait_first = (uint32_t)b->shares.n;
+		if (p->io->waits[i].nchain)
+			blame_link(b, &p->io->waits[i]);
+	}
+}
+
+/* What part b found behind what those before it found: the rows are numbered as if one had looked at all. */
+static void add_part_rows(struct blame *all, const struct blame *b)
+{
+	uint32_t *row = ww_xmalloc(sizeof(*row) * (b->rows.n + 1));
+
+	for (size_t i = 0; i < b->rows.n; i++)
+		row[i] = row_of_words(all, &b->rows.v[i]);
+	for (size_t i = 0; i < b->shares.n; i++) {
+		struct ww_blame_share *s = ww_vec_push(&all->shares);
+		*s = b->shares.v[i];
+		s->row = row[s->row];
+	}
+	free(row);
+}
+
+static void free_blame(struct blame *b)
+{
+	ww_u64map_release(&b->map);
+	ww_u64map_release(&b->known);
+	ww_vec_free(&b->memos);
+	ww_vec_free(&b->rows);
+	ww_vec_free(&b->shares);
+	ww_vec_free(&b->share_of);
+}
+
+static void add_parts(struct ww_arena *mem, struct blame_parts *p)
+{
+	struct blame *all = &p->v[0];
+
+	for (uint32_t part = 0; part < p->n; part++) {
+		const uint32_t before = part ? (uint32_t)all->shares.n : 0;
+
+		for (uint32_t i = part_begin(p, part); i < part_begin(p, part + 1); i++)
+			p->io->share_first[i] += before;
+		if (part)
+			add_part_rows(all, &p->v[part]);
+		ww_arena_adopt(mem, &p->mem[part]);
+	}
+}
+
 void ww_blame_make(struct ww_arena *mem, const struct ww_facts *f, struct ww_thread_report *io)
 {
-	struct blame b = {.mem = mem, .f = f};
+	struct blame_parts p = {.io = io, .n = WW_MIN(2 * ww_par_threads(), io->nwaits / WAITS_A_PART + 1)};
+	struct blame *b = p.v = WW_ARENA_ARRAY(mem, struct blame, p.n);
 
+	p.mem = WW_ARENA_ARRAY(mem, struct ww_arena, p.n);
+	for (uint32_t i = 0; i < p.n; i++)
+		p.v[i] = (struct blame){.mem = &p.mem[i], .f = f};
 	io->share_first = WW_ARENA_ARRAY(mem, uint32_t, io->nwaits + 1);
-	for (uint32_t i = 0; i < io->nwaits; i++) {
-		io->share_first[i] = b.wait_first = (uint32_t)b.shares.n;
-		if (io->waits[i].nchain)
-			blame_link(&b, &io->waits[i]);
+	ww_par_run(p.n, blame_part, &p);
+	add_parts(mem, &p);
+	io->share_first[io->nwaits] = (uint32_t)b->shares.n;
+	io->blame_all = copy_of(mem, b->rows.v, b->rows.n * sizeof(*b->rows.v));
+	io->shares = copy_of(mem, b->shares.v, b->shares.n * sizeof(*b->shares.v));
+	io->nblame = (uint32_t)b->rows.n;
+	for (size_t i = 0; i < b->shares.n; i++) {
+		b->rows.v[b->shares.v[i].row].ns += b->shares.v[i].ns;
+		b->rows.v[b->shares.v[i].row].count += b->shares.v[i].count;
 	}
-	io->share_first[io->nwaits] = (uint32_t)b.shares.n;
-	io->blame_all = copy_of(mem, b.rows.v, b.rows.n * sizeof(*b.rows.v));
-	io->shares = copy_of(mem, b.shares.v, b.shares.n * sizeof(*b.shares.v));
-	io->nblame = (uint32_t)b.rows.n;
-	for (size_t i = 0; i < b.shares.n; i++) {
-		b.rows.v[b.shares.v[i].row].ns += b.shares.v[i].ns;
-		b.rows.v[b.shares.v[i].row].count += b.shares.v[i].count;
-	}
-	if (b.rows.n)
-		qsort(b.rows.v, b.rows.n, sizeof(*b.rows.v), most_first);
-	io->blame = copy_of(mem, b.rows.v, b.rows.n * sizeof(*b.rows.v));
-	ww_u64map_release(&b.map);
-	ww_u64map_release(&b.known);
-	ww_vec_free(&b.memos);
-	ww_vec_free(&b.rows);
-	ww_vec_free(&b.shares);
-	ww_vec_free(&b.share_of);
+	if (b->rows.n)
+		qsort(b->rows.v, b->rows.n, sizeof(*b->rows.v), most_first);
+	io->blame = copy_of(mem, b->rows.v, b->rows.n * sizeof(*b->rows.v));
+	for (uint32_t i = 0; i < p.n; i++)
+		free_blame(&p.v[i]);
 }

@@ -14,7 +14,23 @@ void ww_facts_init(struct ww_facts *f)
 	f->target_status = -1;
 	f->host.name = f->host.clock_name = f->host.clock_uuid = "";
 	f->host.kernel_release = f->host.trace_path = f->host.tracer = "";
+	const struct ww_state_more none = WW_STATE_MORE_NONE;
+	ww_state_more_push(f, &none);
 }
+
+#define WW_X(type, col, none)                                                       \
+	void ww_state_set_##col(struct ww_facts *f, uint32_t row, type v)           \
+	{                                                                           \
+		if (ww_state_##col(f, row) == v)                                    \
+			return;                                                     \
+		if (!f->state.more[row]) {                                          \
+			const struct ww_state_more nothing = WW_STATE_MORE_NONE;    \
+			f->state.more[row] = ww_state_more_push(f, &nothing);       \
+		}                                                                   \
+		f->state_more.col[f->state.more[row]] = v;                          \
+	}
+WW_STATE_MORE(WW_X)
+#undef WW_X
 
 void ww_facts_release(struct ww_facts *f)
 {

@@ -180,6 +180,28 @@ int ww_facts_seal(struct ww_facts *f, struct ww_err *err);
 #undef WW_COL
 #undef WW_END
 
+/* What few states have: X(type, column, what all others have). Read it by ww_state_COLUMN(f, row), change it by
+ * ww_state_set_COLUMN(f, row, value). */
+#define WW_STATE_MORE(X)                                                                     \
+	X(uint32_t, fault, WW_NONE) X(uint32_t, wakeup, WW_NONE) X(uint32_t, file, WW_NONE)  \
+	X(uint64_t, object, 0) X(uint32_t, other, WW_NONE) X(uint32_t, detail, 0)
+#define WW_X(type, col, none)                                                                 \
+	static inline type ww_state_##col(const struct ww_facts *f, uint32_t row)             \
+	{                                                                                     \
+		return f->state_more.col[f->state.more[row]];                                 \
+	}                                                                                     \
+	void ww_state_set_##col(struct ww_facts *f, uint32_t row, type v);
+WW_STATE_MORE(WW_X)
+#undef WW_X
+#define WW_STATE_MORE_NONE {.fault = WW_NONE, .wakeup = WW_NONE, .file = WW_NONE, .other = WW_NONE}
+/* The number of a row with this; 0 when it is nothing. */
+static inline uint32_t ww_state_more_of(struct ww_facts *f, const struct ww_state_more *m)
+{
+#define WW_X(type, col, none) | (uint64_t)(m->col != (none))
+	return WW_LIKELY(!(0 WW_STATE_MORE(WW_X))) ? 0 : ww_state_more_push(f, m);
+#undef WW_X
+}
+
 #define WW_FACT(name, doc) struct ww_##name ww_##name##_get(const struct ww_facts *f, uint32_t i);
 #define WW_COL(fact, type, col, sql, unit, doc)
 #define WW_END(name)
@@ -187,6 +209,21 @@ int ww_facts_seal(struct ww_facts *f, struct ww_err *err);
 #undef WW_FACT
 #undef WW_COL
 #undef WW_END
+
+/* A state with what few have; is.more is not looked at. */
+struct ww_state_full {
+	struct ww_state is;
+	struct ww_state_more has;
+};
+static inline struct ww_state_full ww_state_full_get(const struct ww_facts *f, uint32_t i)
+{
+	return (struct ww_state_full){ww_state_get(f, i), ww_state_more_get(f, f->state.more[i])};
+}
+static inline uint32_t ww_state_full_push(struct ww_facts *f, struct ww_state_full s)
+{
+	s.is.more = ww_state_more_of(f, &s.has);
+	return ww_state_push(f, &s.is);
+}
 
 /* Takes the first n packets away, and the others move up; of facts that are not sealed. */
 void ww_facts_drop_packets(struct ww_facts *f, uint32_t n);

@@ -110,6 +110,20 @@ void ww_facts_columns_release(struct ww_facts *f)
 	ww_par_run(RELEASE_JOBS, release_some, f);
 }
 
+void ww_facts_forget_rows(struct ww_facts *f)
+{
+	WW_ASSERT(!f->touch && !f->lazy);
+	for (size_t i = 0; i < WW_COLUMN_N; i++)
+		ww_pages_release(&f->pages[i]);
+#define WW_FACT(name, doc) f->name = (struct ww_##name##_cols){0};
+#define WW_COL(fact, type, col, sql, unit, doc)
+#define WW_END(name)
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+}
+
 #define IS_SIGNED(type) ((type)-1 < (type)1)
 #define WW_FACT(name, doc) static const struct ww_column_desc name##_columns[] = {
 #define WW_COL(fact, type, col, sql, unit, doc) \

@@ -130,7 +130,7 @@ static const struct {
 
 /* Columns that are an index of a row that there must be: nobody looks for WW_NONE there. */
 static const char *const always[] = {"state.thread", "syscall.thread", "run.cpu", "run.thread", "run.of_cpu",
-				     "syscall.of_thread"};
+				     "syscall.of_thread", "state.more"};
 
 static bool is_always(const struct file_column *c)
 {

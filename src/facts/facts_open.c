@@ -273,6 +273,7 @@ int ww_facts_open(struct ww_facts *f, const struct ww_facts_key *key, const char
 	struct ww_facts_notes notes = {0};
 
 	r.ncolumns = ww_file_columns(r.columns);
+	ww_facts_forget_rows(f); /* new facts have one: what states lack */
 	int rc = map_file(&r);
 
 	if (!rc)

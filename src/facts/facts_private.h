@@ -5,6 +5,8 @@
 #include "facts/facts.h"
 
 void ww_facts_columns_release(struct ww_facts *f);
+/* No fact has a row, not even state_more; for who reads them from a file. */
+void ww_facts_forget_rows(struct ww_facts *f);
 
 /* ---- facts_seal.c ---- */
 /* Row numbers grouped by `key` (a thread or a CPU, < nkeys), by start within the group, into g.

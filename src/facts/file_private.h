@@ -13,7 +13,7 @@
 #include "base/vec.h"
 #include "facts/facts_file.h"
 
-#define FILE_MAGIC "wwfacts2"
+#define FILE_MAGIC "wwfacts3"
 #define FILE_ENDIAN 0x01020304u
 
 struct file_head {

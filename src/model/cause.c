@@ -92,7 +92,7 @@ static bool helper_came_from_disk(const struct look *l)
 	const struct ww_thr *h = l->m->thr.v[l->waker];
 	if (h->last_wait_row == WW_NONE || h->last_wait_end <= s->start_ts_ns[l->row])
 		return false;
-	uint32_t w = s->wakeup[h->last_wait_row];
+	uint32_t w = ww_state_wakeup(l->m->f, h->last_wait_row);
 	return s->cause[h->last_wait_row] == WW_CA_DISK ||
 	       (w != WW_NONE && l->m->f->wakeup.kind[w] == WW_WK_BLOCK);
 }
@@ -339,14 +339,14 @@ static bool event_after_timeout(const struct look *l, enum ww_cause c)
 static struct verdict decide(const struct look *l)
 {
 	struct ww_facts *f = l->m->f;
-	struct verdict v = {WW_CA_UNKNOWN, WW_NONE, f->state.file[l->row]};
+	struct verdict v = {WW_CA_UNKNOWN, WW_NONE, ww_state_file(f, l->row)};
 
-	if (f->state.fault[l->row] != WW_NONE) {
+	if (ww_state_fault(f, l->row) != WW_NONE) {
 		v.cause = WW_CA_FAULT;
-		v.file = f->fault.file[f->state.fault[l->row]];
+		v.file = f->fault.file[ww_state_fault(f, l->row)];
 		if (v.file == WW_NONE)
 			v.file = disk_file(l);
-	} else if (f->state.object[l->row] && l->t->lock) {
+	} else if (ww_state_object(f, l->row) && l->t->lock) {
 		v.cause = WW_CA_LOCK;
 		v.other = by_thread(l) ? l->waker : WW_NONE;
 	} else if (idle_worker(l)) {
@@ -363,7 +363,7 @@ static struct verdict decide(const struct look *l)
 		} else {
 			rules[l->t->sc->wait](l, &v);
 			if (event_after_timeout(l, v.cause))
-				v = (struct verdict){WW_CA_TIMER, WW_NONE, f->state.file[l->row]};
+				v = (struct verdict){WW_CA_TIMER, WW_NONE, ww_state_file(f, l->row)};
 		}
 		if (v.cause == WW_CA_DISK)
 			v.file = disk_file(l);
@@ -375,8 +375,8 @@ static void write_verdict(struct ww_model *m, struct ww_thr *t, uint32_t row, st
 {
 	t->signal_row = v.cause == WW_CA_SIGNAL ? row : WW_NONE;
 	m->f->state.cause[row] = (uint8_t)v.cause;
-	m->f->state.other[row] = v.other;
-	m->f->state.file[row] = v.file;
+	ww_state_set_other(m->f, row, v.other);
+	ww_state_set_file(m->f, row, v.file);
 }
 
 static struct look look_at(struct ww_model *m, struct ww_thr *t, uint32_t row, uint32_t w)
@@ -414,7 +414,7 @@ void ww_cause_at_exit(struct ww_model *m, struct ww_thr *t, int64_t ret)
 
 	if (row == WW_NONE || t->kernel)
 		return;
-	struct look l = look_at(m, t, row, m->f->state.wakeup[row]);
+	struct look l = look_at(m, t, row, ww_state_wakeup(m->f, row));
 	l.returned = true;
 	l.ret = ret;
 	enum ww_cause before = m->f->state.cause[row];

@@ -44,8 +44,8 @@ void ww_on_own_fault_end(struct ww_model *m, const struct ww_event *ev)
 	f->fault.offset[row] = ww_v_u64(ev, OFFSET);
 	if (ww_v_u64(ev, MAJOR) && file != WW_NONE)
 		ww_block_of_fault(m, t, row);
-	if (t->wait_row != WW_NONE && f->state.fault[t->wait_row] == row)
-		f->state.file[t->wait_row] = file;
+	if (t->wait_row != WW_NONE && ww_state_fault(f, t->wait_row) == row)
+		ww_state_set_file(f, t->wait_row, file);
 	t->wait_row = t->fault_row = WW_NONE;
 	t->mode = t->full_syscalls ? WW_MODE_USER : WW_MODE_UNKNOWN;
 	if (t->cpu >= 0)
@@ -103,7 +103,7 @@ void ww_on_signal_deliver(struct ww_model *m, const struct ww_event *ev)
 	struct ww_thr *leader = nr == SIGKILL ? ww_thr_find(m, m->f->thread.pid[t->index]) : NULL;
 	if (nr == SIGKILL && (t->signal || (leader && leader->signal)))
 		nr = t->signal ? t->signal : leader->signal;
-	m->f->state.detail[t->signal_row] = signal_name(m, nr);
+	ww_state_set_detail(m->f, t->signal_row, signal_name(m, nr));
 	t->signal_row = WW_NONE;
 }
 

@@ -117,7 +117,7 @@ static void forget_states(struct ww_facts *f)
 	for (uint32_t t = 0; t < f->thread.n; t++) {
 		const struct ww_state s = {.thread = t, .start_ts_ns = f->thread.start_ts_ns[t],
 					   .dur_ns = f->thread.end_ts_ns[t] - f->thread.start_ts_ns[t], .state = WW_ST_UNKNOWN, .cpu = -1,
-					   .syscall = WW_NONE, .fault = WW_NONE, .wakeup = WW_NONE, .file = WW_NONE, .other = WW_NONE};
+					   .syscall = WW_NONE};
 		if (s.dur_ns > 0 && !(f->thread.flags[t] & WW_TF_IDLE))
 			ww_state_push(f, &s);
 	}

@@ -107,15 +107,15 @@ struct ww_open_state {
 	int64_t start;
 	uint8_t state;
 	int16_t cpu;
-	uint32_t syscall, fault, wakeup, file, other, detail;
-	uint64_t object;
+	uint32_t syscall;
+	struct ww_state_more more;
 };
 
 /* Nothing is known of it since then. */
 static inline struct ww_open_state ww_open_unknown(int64_t start)
 {
-	return (struct ww_open_state){.start = start, .state = WW_ST_UNKNOWN, .cpu = -1, .syscall = WW_NONE, .fault = WW_NONE,
-				      .wakeup = WW_NONE, .file = WW_NONE, .other = WW_NONE};
+	return (struct ww_open_state){.start = start, .state = WW_ST_UNKNOWN, .cpu = -1, .syscall = WW_NONE,
+				      .more = WW_STATE_MORE_NONE};
 }
 
 struct ww_thr {
@@ -251,6 +251,9 @@ struct ww_model {
 	int64_t last_gap_end;
 	uint32_t recorder; /* thread; WW_NONE: not told */
 	uint32_t soft_names[16];
+	struct ww_shared_more { /* row of state_more */
+		uint32_t detail, row;
+	} interrupted_by[32];
 };
 
 /* ---- values ---- */

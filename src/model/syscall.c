@@ -360,9 +360,9 @@ void ww_on_own_block(struct ww_model *m, const struct ww_event *ev)
 		return;
 	t->dumped_call = true;
 	t->st.syscall = t->sc_row;
-	t->st.file = t->sc_file;
+	t->st.more.file = t->sc_file;
 	if (sc->wait == WW_W_FUTEX)
-		t->st.object = (uint64_t)args[0];
+		t->st.more.object = (uint64_t)args[0];
 }
 
 /* Just before a waking in thread context: the call of the waker. */

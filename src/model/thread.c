@@ -143,24 +143,34 @@ static void note_row(struct ww_model *m, struct ww_thr *t, uint32_t row)
 		t->long_row = row;
 }
 
+/* Its row of state_more. An interrupted thread's has the handler's name alone, and nobody adds to it: those share. */
+static uint32_t more_of(struct ww_model *m, const struct ww_open_state *o)
+{
+	struct ww_shared_more *last = &m->interrupted_by[o->more.detail % WW_ARRAY_SIZE(m->interrupted_by)];
+
+	if (o->state != WW_ST_INTERRUPTED || !o->more.detail || o->more.fault != WW_NONE)
+		return ww_state_more_of(m->f, &o->more);
+	if (last->detail != o->more.detail)
+		*last = (struct ww_shared_more){o->more.detail, ww_state_more_of(m->f, &o->more)};
+	return last->row;
+}
+
 uint32_t ww_thr_state(struct ww_model *m, struct ww_thr *t, int64_t ts, enum ww_thread_state s)
 {
 	struct ww_open_state *o = &t->st;
 	uint32_t row = WW_NONE;
 
 	if (ts > o->start && !t->idle) {
-		struct ww_state r = {.thread = t->index, .start_ts_ns = o->start, .dur_ns = ts - o->start,
-				     .state = o->state, .cpu = o->cpu, .syscall = o->syscall,
-				     .cause = o->state == WW_ST_BLOCKED ? WW_CA_UNKNOWN : WW_CA_NONE,
-				     .fault = o->fault, .wakeup = o->wakeup, .file = o->file,
-				     .object = o->object, .other = o->other, .detail = o->detail};
+		const struct ww_state r = {.thread = t->index, .start_ts_ns = o->start, .dur_ns = ts - o->start,
+					   .state = o->state, .cpu = o->cpu, .syscall = o->syscall,
+					   .cause = o->state == WW_ST_BLOCKED ? WW_CA_UNKNOWN : WW_CA_NONE,
+					   .more = more_of(m, o)};
 		row = ww_state_push(m->f, &r);
 		note_row(m, t, row);
 	}
 	*o = (struct ww_open_state){.start = WW_MAX(ts, o->start), .state = (uint8_t)s, .cpu = t->cpu,
 				    .syscall = in_call(t) || s == WW_ST_BLOCKED ? call_row(t) : WW_NONE,
-				    .fault = WW_NONE,
-				    .wakeup = WW_NONE, .file = WW_NONE, .other = WW_NONE};
+				    .more = WW_STATE_MORE_NONE};
 	return row;
 }
 
@@ -189,12 +199,12 @@ void ww_thr_running(struct ww_model *m, struct ww_thr *t, int64_t ts)
 	uint32_t fault = in_fault(m, t) ? t->fault_row : WW_NONE;
 	uint32_t detail = interrupted ? c->frame[0].name : 0;
 
-	if (t->st.state == s && t->st.cpu == t->cpu && t->st.syscall == sc && t->st.fault == fault &&
-	    t->st.detail == detail)
+	if (t->st.state == s && t->st.cpu == t->cpu && t->st.syscall == sc && t->st.more.fault == fault &&
+	    t->st.more.detail == detail)
 		return;
 	ww_thr_state(m, t, ts, s);
-	t->st.fault = fault;
-	t->st.detail = detail;
+	t->st.more.fault = fault;
+	t->st.more.detail = detail;
 }
 
 void ww_thr_known_mode(struct ww_model *m, struct ww_thr *t, enum ww_mode before)

@@ -49,10 +49,10 @@ static void disown(struct ww_model *m, const struct ww_thr *old)
 		f->wakeup.waker[w] = f->wakeup.fact[w] = WW_NONE;
 	}
 	for (uint32_t r = f->state.n; r-- > 0 && f->state.start_ts_ns[r] + f->state.dur_ns[r] >= since;) {
-		uint32_t w = f->state.wakeup[r];
+		uint32_t w = ww_state_wakeup(f, r);
 
-		if (f->state.other[r] == old->index && w != WW_NONE && f->wakeup.current_thread[w] == WW_NONE)
-			f->state.other[r] = WW_NONE;
+		if (ww_state_other(f, r) == old->index && w != WW_NONE && f->wakeup.current_thread[w] == WW_NONE)
+			ww_state_set_other(f, r, WW_NONE);
 	}
 }
 

@@ -113,7 +113,7 @@ static void put_chain(struct ww_text *t, const struct ww_link *wait, unsigned in
 /* The detail without the file's name when the call has just named it. */
 static const char *rest_of_detail(struct ww_text *t, const struct ww_link *l, const struct ww_link_words *w)
 {
-	const char *file = l->row != WW_NONE ? ww_name_file(t->f, t->f->state.file[l->row]) : "", *d = w->detail;
+	const char *file = l->row != WW_NONE ? ww_name_file(t->f, ww_state_file(t->f, l->row)) : "", *d = w->detail;
 
 	if (*file && w->call && strstr(w->call, file) && !strncmp(d, file, strlen(file))) {
 		d += strlen(file);
@@ -132,7 +132,7 @@ static void put_wait(struct ww_text *t, const struct ww_link *l, unsigned indent
 	const char *sc = w.call ? ww_text_fit(t, w.call, 50) : NULL;
 	const char *cause = l->cause == WW_CA_NONE ? "unknown" : ww_cause_name(l->cause);
 	const char *in = sc ? ww_arena_printf(&t->mem, "SYSCALL %s", sc)
-			    : l->cause == WW_CA_FAULT || (l->row != WW_NONE && t->f->state.fault[l->row] != WW_NONE)
+			    : l->cause == WW_CA_FAULT || (l->row != WW_NONE && ww_state_fault(t->f, l->row) != WW_NONE)
 				      ? "PAGE FAULT" : "KERNEL";
 	const char *head = ww_arena_printf(&t->mem, "--> %s%sBlocked in %s", who, *who ? " " : "", in);
 	const char *times = ww_arena_printf(&t->mem, " %s [%s .. %s s] ", ww_text_dur(t, l->dur_ns),
@@ -160,7 +160,7 @@ static void put_wait(struct ww_text *t, const struct ww_link *l, unsigned indent
 	if (*woken)
 		fprintf(t->out, "--- Woken up %s\n", ww_text_fit(t, woken, room(t, indent + 14)));
 	else
-		fprintf(t->out, "--- %s\n", l->row != WW_NONE && t->f->state.wakeup[l->row] != WW_NONE ?
+		fprintf(t->out, "--- %s\n", l->row != WW_NONE && ww_state_wakeup(t->f, l->row) != WW_NONE ?
 			"Woken up; the trace does not show by whom" :
 			strstr(l->detail, WW_NAME_OPEN) ? "Not over" : "No wakeup seen");
 }
@@ -168,7 +168,7 @@ static void put_wait(struct ww_text *t, const struct ww_link *l, unsigned indent
 /* A chain of one link which only repeats how the wait ended: the line "Woken up" says it. */
 static bool is_plain(const struct ww_facts *f, const struct ww_link *wait)
 {
-	const uint32_t w = f->state.wakeup[wait->row];
+	const uint32_t w = ww_state_wakeup(f, wait->row);
 
 	if (wait->nchain != 1 || wait->chain[0].thread != WW_NONE)
 		return false;

@@ -219,7 +219,7 @@ int ww_sql_open(const struct ww_set *set, struct ww_sql **ret, struct ww_err *er
 	if (!rc)
 		rc = make_functions(q);
 	for (uint32_t t = 0; t < q->nfacts && !rc; t++)
-		rc = ww_sql_fact_register(q, &q->tables[t]);
+		rc = q->tables[t].hidden ? 0 : ww_sql_fact_register(q, &q->tables[t]);
 	for (const struct ww_analysis *const *a = ww_analyses; *a && !rc; a++)
 		rc = ww_sql_analysis_register(q, *a);
 	if (!rc)

@@ -112,7 +112,7 @@ static bool plain_column(const struct ww_sql *q, const char *table, uint32_t i, 
 static const struct ww_sql_table *find_fact(const struct ww_sql *q, const char *name)
 {
 	for (uint32_t t = 0; t < q->nfacts; t++)
-		if (!strcasecmp(q->tables[t].name, name))
+		if (!q->tables[t].hidden && !strcasecmp(q->tables[t].name, name))
 			return &q->tables[t];
 	return NULL;
 }
@@ -148,7 +148,8 @@ static void each_table(const struct ww_sql *q, FILE *out, table_fn fn, void (*he
 {
 	heading(out, "Facts");
 	for (uint32_t t = 0; t < q->nfacts; t++)
-		fn(q, out, q->tables[t].name, q->tables[t].fact->doc);
+		if (!q->tables[t].hidden)
+			fn(q, out, q->tables[t].name, q->tables[t].fact->doc);
 	heading(out, "Analyses");
 	for (const struct ww_analysis *const *a = ww_analyses; *a; a++)
 		fn(q, out, (*a)->name, (*a)->summary);

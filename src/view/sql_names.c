@@ -392,32 +392,61 @@ static bool is_replaced(const struct ww_fact_desc *f, const struct ww_column_des
 	return false;
 }
 
-static void make_table(struct ww_sql *q, struct ww_sql_table *t, uint32_t number)
+static bool is_grouped_by(const struct ww_fact_desc *f, const struct ww_sql_column *c, const struct ww_column_desc *d)
 {
-	const struct ww_fact_desc *f = &ww_fact_descs[number];
+	return ((is_named(f, "state") || is_named(f, "syscall")) && !strcmp(d->name, "thread")) || (is_named(f, "run") && c->is_cpu);
+}
 
-	*t = (struct ww_sql_table){.q = q, .fact = f, .number = number, .ts = -1, .grouped = -1};
-	name_table(t);
-	add(t, "id", WW_SQ_ID, "", "its number");
-	if (is_named(f, "thread") || is_named(f, "process"))
-		add(t, is_named(f, "thread") ? "utid" : "upid", WW_SQ_ID, "", "the same");
+/* The columns of f as columns of t, which is of f, or whose column at via_at says which of f's rows. */
+static void add_columns(struct ww_sql *q, struct ww_sql_table *t, const struct ww_fact_desc *f, uint32_t via_at)
+{
 	for (uint32_t i = 0; i < f->ncols; i++) {
 		const struct ww_column_desc *d = &f->cols[i];
+		if (!strcmp(d->sql, "MORE")) {
+			add_columns(q, t, &ww_fact_descs[referred(d)], f->offset + d->offset);
+			continue;
+		}
 		if (is_replaced(f, d))
 			continue;
 		struct ww_sql_column *c = add(t, "", WW_SQ_INT, d->unit, d->doc);
 		c->size = (uint8_t)d->size;
 		c->is_signed = d->is_signed;
 		c->at = f->offset + d->offset;
+		c->via_at = via_at;
 		type_column(q, c, f, d);
 		name_column(c, f, d);
 		avoid_keyword(q, c);
 		if (c->kind == WW_SQ_TIME && t->ts < 0)
 			t->ts = (int)t->ncols - 1;
-		if ((is_named(f, "state") && !strcmp(d->name, "thread")) || (is_named(f, "run") && c->is_cpu) ||
-		    (is_named(f, "syscall") && !strcmp(d->name, "thread")))
+		if (is_grouped_by(f, c, d))
 			t->grouped = (int)t->ncols - 1;
 	}
+}
+
+/* Is it what few rows of another fact have? */
+static bool is_part(const struct ww_fact_desc *part)
+{
+	for (uint32_t i = 0; i < ww_fact_desc_count; i++)
+		for (uint32_t c = 0; c < ww_fact_descs[i].ncols; c++) {
+			const struct ww_column_desc *d = &ww_fact_descs[i].cols[c];
+			if (!strcmp(d->sql, "MORE") && &ww_fact_descs[referred(d)] == part)
+				return true;
+		}
+	return false;
+}
+
+static void make_table(struct ww_sql *q, struct ww_sql_table *t, uint32_t number)
+{
+	const struct ww_fact_desc *f = &ww_fact_descs[number];
+
+	*t = (struct ww_sql_table){.q = q, .fact = f, .number = number, .hidden = is_part(f), .ts = -1, .grouped = -1};
+	name_table(t);
+	if (t->hidden)
+		return;
+	add(t, "id", WW_SQ_ID, "", "its number");
+	if (is_named(f, "thread") || is_named(f, "process"))
+		add(t, is_named(f, "thread") ? "utid" : "upid", WW_SQ_ID, "", "the same");
+	add_columns(q, t, f, 0);
 	for (size_t i = 0; i < WW_ARRAY_SIZE(extras); i++)
 		if (is_named(f, extras[i].fact))
 			add(t, extras[i].name, WW_SQ_EXTRA, extras[i].unit, extras[i].doc)->extra = extras[i].fn;

@@ -40,6 +40,7 @@ struct ww_sql_column {
 	bool is_signed, is_cpu, has_unknown;
 	uint8_t unknown;                  /* that value is NULL, when has_unknown */
 	uint32_t at;                      /* of the column's array, in struct ww_facts */
+	uint32_t via_at;                  /* of the column that says which row of it, for each row; 0: the same one */
 	uint32_t ref;                     /* number of a fact */
 	uint32_t by_at;                   /* as `at`, of the column that says the kind */
 	const struct ww_sql_token *token; /* of 256 values */
@@ -57,6 +58,7 @@ struct ww_sql_table {
 	uint32_t number; /* of the fact */
 	struct ww_sql_column cols[WW_SQL_MAX_COLUMNS];
 	uint32_t ncols;
+	bool hidden; /* its columns are another table's */
 	int ts;      /* the column that is the time of a row; -1 none */
 	int grouped; /* the column by which sealing groups the rows, by time in a group; -1 none */
 };
@@ -135,6 +137,8 @@ static inline int64_t ww_sql_load(const void *p, uint32_t row, uint8_t size, boo
 /* A column's raw value. */
 static inline int64_t ww_sql_raw(const struct ww_facts *f, const struct ww_sql_column *c, uint32_t row)
 {
+	if (c->via_at)
+		row = (*(const uint32_t *const *)((const char *)f + c->via_at))[row];
 	return ww_sql_load(*(const void *const *)((const char *)f + c->at), row, c->size, c->is_signed);
 }
 

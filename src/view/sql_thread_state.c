@@ -241,7 +241,7 @@ static const char *blocked_function(const struct state_cursor *c)
 static void put_waker(const struct state_cursor *c, int column, sqlite3_context *ctx)
 {
 	const struct ww_facts *f = c->f;
-	const uint32_t w = f->state.wakeup[c->row];
+	const uint32_t w = ww_state_wakeup(f, c->row);
 
 	if (f->state.state[c->row] != WW_ST_RUNQUEUE || w >= f->wakeup.n)
 		return;

@@ -35,10 +35,10 @@ static void make_facts(struct ww_facts *f)
 						      .kind = (uint8_t)(i % WW_WK_N), .waker = (t + 1) % THREADS, .current_thread = t,
 						      .fact = WW_NONE, .vector = -1, .syscall = WW_NONE});
 		ww_syscall_push(f, &(struct ww_syscall){.thread = t, .start_ts_ns = now, .dur_ns = 40, .known = 15, .fd = 3, .file = 0});
-		ww_state_push(f, &(struct ww_state){.thread = t, .start_ts_ns = now, .dur_ns = 50 * THREADS,
-						    .state = (uint8_t)(i % 2 ? WW_ST_BLOCKED : WW_ST_RUNNING_USER), .cause = WW_CA_PIPE,
-						    .cpu = (int16_t)(i % CPUS), .syscall = i, .fault = WW_NONE, .wakeup = i, .file = 0,
-						    .other = WW_NONE});
+		ww_state_full_push(f, (struct ww_state_full){
+			.is = {.thread = t, .start_ts_ns = now, .dur_ns = 50 * THREADS, .cause = WW_CA_PIPE, .cpu = (int16_t)(i % CPUS),
+			       .state = (uint8_t)(i % 2 ? WW_ST_BLOCKED : WW_ST_RUNNING_USER), .syscall = i},
+			.has = {.fault = WW_NONE, .wakeup = i, .file = 0, .other = WW_NONE}});
 		ww_run_push(f, &(struct ww_run){.cpu = i % CPUS, .thread = t, .start_ts_ns = now, .dur_ns = 50, .next = WW_NONE});
 	}
 	f->end_ts_ns = now;

@@ -17,8 +17,8 @@ static void print_states(const struct ww_facts *f)
 
 		if (f->thread.flags[s.thread] & WW_TF_IDLE)
 			continue;
-		if (s.wakeup != WW_NONE) {
-			struct ww_wakeup w = ww_wakeup_get(f, s.wakeup);
+		if (ww_state_wakeup(f, i) != WW_NONE) {
+			struct ww_wakeup w = ww_wakeup_get(f, ww_state_wakeup(f, i));
 
 			kind = ww_waker_name(w.kind);
 			if (w.waker != WW_NONE)

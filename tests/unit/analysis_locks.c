@@ -41,15 +41,15 @@ static uint32_t call(struct world *w, uint32_t t, int64_t from, int64_t to, uint
 static void waits(struct world *w, uint32_t t, int64_t from, int64_t to, uint64_t address, uint64_t op, uint64_t val, enum ww_cause ca,
 		  uint32_t by)
 {
-	struct ww_state s = state(t, from, to, WW_ST_BLOCKED, ca);
+	struct ww_state_full s = state(t, from, to, WW_ST_BLOCKED, ca);
 
-	s.syscall = call(w, t, from, to, address, op, val);
-	s.object = address;
+	s.is.syscall = call(w, t, from, to, address, op, val);
+	s.has.object = address;
 	if (by != WW_NONE)
-		s.wakeup = add_wakeup(&w->f, to, t, WW_WK_THREAD, by, WW_NONE);
+		s.has.wakeup = add_wakeup(&w->f, to, t, WW_WK_THREAD, by, WW_NONE);
 	else if (ca == WW_CA_TIMER)
-		s.wakeup = add_wakeup(&w->f, to, t, WW_WK_TIMER, WW_NONE, WW_NONE);
-	s.other = by;
+		s.has.wakeup = add_wakeup(&w->f, to, t, WW_WK_TIMER, WW_NONE, WW_NONE);
+	s.has.other = by;
 	add(&w->f, s);
 }
 
@@ -145,19 +145,19 @@ static void test_ended_otherwise(void)
 /* What is in a futex call, and waits for no lock; and what waits for one without a futex call. */
 static void test_kinds(void)
 {
-	struct ww_state s;
+	struct ww_state_full s;
 	struct world w;
 
 	begin(&w);
 	waits(&w, w.a, 10, 60, 0x10, OP_WAKE, 1, WW_CA_UNKNOWN, WW_NONE);
 	s = state(w.b, 10, 60, WW_ST_BLOCKED, WW_CA_TIMER);
-	s.syscall = add_syscall(&w.f, w.b, "nanosleep", 10, 60, -1, WW_NONE);
+	s.is.syscall = add_syscall(&w.f, w.b, "nanosleep", 10, 60, -1, WW_NONE);
 	add(&w.f, s);
 	s = state(w.c, 900, 1000, WW_ST_BLOCKED, WW_CA_UNKNOWN);
-	s.object = 0xffff8881;
+	s.has.object = 0xffff8881;
 	add(&w.f, s);
 	s = state(w.m, 900, 1000, WW_ST_BLOCKED, WW_CA_UNKNOWN);
-	s.syscall = add_syscall(&w.f, w.m, "flock", 900, 1000, 3, WW_NONE);
+	s.is.syscall = add_syscall(&w.f, w.m, "flock", 900, 1000, 3, WW_NONE);
 	add(&w.f, s);
 	is_str(said(&w, "a"), "none", "who wakes does not wait for the futex");
 	is_str(said(&w, "b"), "none", "a sleep is none");

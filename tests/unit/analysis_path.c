@@ -202,9 +202,9 @@ static void exit_without_wakeup(void)
 
 	play_begin(&p);
 	uint32_t a = actor(&p, "sh", 0, 60), b = born_of(&p, a, "cc", 5, 40);
-	struct ww_state x = state(a, 10, 50, WW_ST_BLOCKED, WW_CA_CHILD);
+	struct ww_state_full x = state(a, 10, 50, WW_ST_BLOCKED, WW_CA_CHILD);
 	runs(&p, a, 10);
-	x.other = b;
+	x.has.other = b;
 	add(&p.f, x);
 	p.at[a] = 50;
 	runs(&p, a, 60), runs(&p, b, 40);

@@ -20,21 +20,21 @@ static void add_round(struct ww_facts *f, uint32_t t, uint32_t k, const uint32_t
 {
 	const int64_t at = (int64_t)k * 10 * STEP_NS + t * 7;
 	const uint32_t call = add_syscall(f, t, k % 2 ? "futex" : k % 4 ? "read" : "write", at + 1000, at + 8000, 3, file[k % 3]);
-	struct ww_state s = state(t, at + 5000, at + 7000, WW_ST_BLOCKED, k % 2 ? WW_CA_FUTEX : k % 3 ? WW_CA_DISK : WW_CA_TCP);
+	struct ww_state_full s = state(t, at + 5000, at + 7000, WW_ST_BLOCKED, k % 2 ? WW_CA_FUTEX : k % 3 ? WW_CA_DISK : WW_CA_TCP);
 
 	f->syscall.ret[call] = 100;
 	add(f, state(t, at, at + 1000, WW_ST_RUNNING_USER, WW_CA_NONE));
-	struct ww_state in_call = state(t, at + 1000, at + 5000, WW_ST_RUNNING_KERNEL, WW_CA_NONE);
-	in_call.syscall = s.syscall = call;
+	struct ww_state_full in_call = state(t, at + 1000, at + 5000, WW_ST_RUNNING_KERNEL, WW_CA_NONE);
+	in_call.is.syscall = s.is.syscall = call;
 	add(f, in_call);
-	s.object = 4096 + k % 5;
+	s.has.object = 4096 + k % 5;
 	const uint32_t packet = k % 3 ? WW_NONE : ww_packet_push(f, &(struct ww_packet){
 		.ts_ns = at + 6000, .family = 4, .proto = 6, .saddr_lo = 1 + k % 7, .daddr_lo = 9, .sport = 80, .dport = 99,
 		.seq = k * 10, .len = 50, .payload = 10, .thread = WW_NONE, .trigger = WW_NONE, .match = WW_NONE});
-	s.wakeup = add_wakeup(f, at + 6500, t, packet == WW_NONE ? WW_WK_THREAD : WW_WK_PACKET, (t + 1) % THREADS, packet);
+	s.has.wakeup = add_wakeup(f, at + 6500, t, packet == WW_NONE ? WW_WK_THREAD : WW_WK_PACKET, (t + 1) % THREADS, packet);
 	add(f, s);
-	struct ww_state ready = state(t, at + 7000, at + 8000, WW_ST_RUNQUEUE, WW_CA_NONE);
-	ready.wakeup = s.wakeup;
+	struct ww_state_full ready = state(t, at + 7000, at + 8000, WW_ST_RUNQUEUE, WW_CA_NONE);
+	ready.has.wakeup = s.has.wakeup;
 	add(f, ready);
 	add(f, state(t, at + 8000, at + 10000, WW_ST_RUNNING_USER, WW_CA_NONE));
 	ww_run_push(f, &(struct ww_run){.cpu = t % 2 + k % 3, .thread = t, .start_ts_ns = at, .dur_ns = 5000, .prio = 120,

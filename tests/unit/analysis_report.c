@@ -164,11 +164,11 @@ static void cycles_end(void)
 	f.target = a;
 	uint32_t wa = add_wakeup(&f, 900, a, WW_WK_THREAD, b, WW_NONE);
 	uint32_t wb = add_wakeup(&f, 900, b, WW_WK_THREAD, a, WW_NONE);
-	struct ww_state x = state(a, 0, 900, WW_ST_BLOCKED, WW_CA_FUTEX);
-	x.wakeup = wa;
+	struct ww_state_full x = state(a, 0, 900, WW_ST_BLOCKED, WW_CA_FUTEX);
+	x.has.wakeup = wa;
 	add(&f, x);
 	x = state(b, 0, 900, WW_ST_BLOCKED, WW_CA_FUTEX);
-	x.wakeup = wb;
+	x.has.wakeup = wb;
 	add(&f, x);
 	ww_facts_seal(&f, NULL);
 	ww_arena_init(&mem);
@@ -201,10 +201,10 @@ static void random_facts_hold(void)
 		for (uint32_t t = 0; t < 6; t++)
 			for (int64_t at = f.thread.start_ts_ns[t]; at < f.thread.end_ts_ns[t];) {
 				int64_t end = at + 1 + rand() % 150;
-				struct ww_state x = state(t, at, end, (enum ww_thread_state)(rand() % WW_ST_N),
+				struct ww_state_full x = state(t, at, end, (enum ww_thread_state)(rand() % WW_ST_N),
 							  (enum ww_cause)(rand() % WW_CA_N));
 				if (rand() % 4)
-					x.wakeup = add_wakeup(&f, end, t, (enum ww_waker)(rand() % WW_WK_N),
+					x.has.wakeup = add_wakeup(&f, end, t, (enum ww_waker)(rand() % WW_WK_N),
 							      (uint32_t)rand() % 7, (uint32_t)rand() % 3);
 				add(&f, x);
 				at = end + (rand() % 8 ? 0 : rand() % 20);
@@ -355,10 +355,10 @@ static void a_key_ends_a_sleep(bool key)
 	uint32_t a = actor(&p, "sleep", 0, 70), k = actor(&p, "kworker", 0, 70), typist = actor(&p, "typist", 0, 70);
 	uint32_t item = work(&p, key ? "flush_to_ldisc" : "other_work", typist, 48, k, 49, 51);
 	runs(&p, a, 10);
-	struct ww_state x = state(a, 10, 50, WW_ST_BLOCKED, WW_CA_SIGNAL);
-	x.wakeup = add_wakeup(&p.f, 50, a, key ? WW_WK_WORK : WW_WK_THREAD, key ? k : typist, key ? item : WW_NONE);
-	x.syscall = add_syscall(&p.f, a, "pselect6", 9, 51, -1, WW_NONE);
-	x.detail = str(&p.f, "SIGINT");
+	struct ww_state_full x = state(a, 10, 50, WW_ST_BLOCKED, WW_CA_SIGNAL);
+	x.has.wakeup = add_wakeup(&p.f, 50, a, key ? WW_WK_WORK : WW_WK_THREAD, key ? k : typist, key ? item : WW_NONE);
+	x.is.syscall = add_syscall(&p.f, a, "pselect6", 9, 51, -1, WW_NONE);
+	x.has.detail = str(&p.f, "SIGINT");
 	add(&p.f, x);
 	p.at[a] = 50;
 	runs(&p, a, 70);

@@ -172,7 +172,7 @@ static void hostile(void)
 			opened++;
 			for (uint32_t i = 0; i < g.state.n; i++)
 				wild += g.state.thread[i] >= g.thread.n || g.state.state[i] >= WW_ST_N ||
-					(g.state.wakeup[i] >= g.wakeup.n && g.state.wakeup[i] != WW_NONE);
+					(ww_state_wakeup(&g, i) >= g.wakeup.n && ww_state_wakeup(&g, i) != WW_NONE);
 			for (uint32_t i = 0; i < g.run.n; i++)
 				wild += g.run_of_cpu[i] >= g.run.n || g.run.cpu[i] >= g.host.ncpus;
 			for (uint32_t t = 0; t < g.thread.n; t++)
@@ -244,7 +244,7 @@ static void at_random(const struct ww_facts *f, const struct ww_facts *g, uint32
 		const uint32_t i = random_below(f->state.n), j = random_below(f->syscall.n), r = random_below(f->run.n);
 
 		wrong += g->state.start_ts_ns[i] != f->state.start_ts_ns[i] || g->state.cause[i] != f->state.cause[i] ||
-			 g->state.wakeup[i] != f->state.wakeup[i] || g->syscall.arg1[j] != f->syscall.arg1[j] ||
+			 ww_state_wakeup(g, i) != ww_state_wakeup(f, i) || g->syscall.arg1[j] != f->syscall.arg1[j] ||
 			 g->syscall.name[j] != f->syscall.name[j] || g->run_of_cpu[r] != f->run_of_cpu[r];
 	}
 	pthread_join(t, &backwards);
@@ -336,7 +336,7 @@ static void refused(void)
 	}
 	waitpid(pid, &status, 0);
 	is_i64(status, 0, "no room: an error, no signal, no file");
-	f.state.wakeup[7] = f.wakeup.n + 5;
+	ww_state_set_wakeup(&f, 7, f.wakeup.n + 5);
 	is_i64(save(&f, &err), -WW_ELIMIT, "facts that no reader would believe are not written");
 	ok(access(file, F_OK), "nor is there a part of them");
 	ww_facts_release(&f);

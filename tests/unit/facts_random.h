@@ -56,7 +56,7 @@ static inline void random_fact(struct ww_facts *f, const struct ww_fact_desc *fa
 
 	for (uint32_t c = 0; c < fact->ncols; c++) {
 		const struct ww_column_desc *d = &fact->cols[c];
-		const bool must = !strcmp(d->name, "thread");
+		const bool must = !strcmp(d->name, "thread") || !strcmp(d->name, "more");
 		char *p = *(char **)(base + d->offset);
 
 		for (uint32_t i = 0; i < n; i++) {

@@ -14,24 +14,29 @@ static uint32_t rnd(uint32_t n)
 }
 
 /* Everything in a row follows from its thread and number, so a row that was mixed up with another shows. */
-static struct ww_state row_of(uint32_t thread, uint32_t nr, int64_t start)
+static struct ww_state_full row_of(uint32_t thread, uint32_t nr, int64_t start)
 {
-	return (struct ww_state){.thread = thread, .start_ts_ns = start, .dur_ns = nr % 7, .state = (uint8_t)(nr % 11),
-				 .cause = (uint8_t)(thread % 5), .certainty = nr & 1, .cpu = (int16_t)(nr % 300),
-				 .syscall = nr * 3, .fault = nr ^ thread, .wakeup = nr + 1, .file = thread * 7,
-				 .object = (uint64_t)nr * 1234567891u, .other = nr * 5 + thread, .detail = nr / 3};
+	return (struct ww_state_full){
+		.is = {.thread = thread, .start_ts_ns = start, .dur_ns = nr % 7, .state = (uint8_t)(nr % 11),
+		       .cause = (uint8_t)(thread % 5), .certainty = nr & 1, .cpu = (int16_t)(nr % 300), .syscall = nr * 3},
+		.has = nr % 4 ? (struct ww_state_more){.fault = nr ^ thread, .wakeup = nr + 1, .file = thread * 7,
+						       .object = (uint64_t)nr * 1234567891u, .other = nr * 5 + thread, .detail = nr / 3}
+			      : (struct ww_state_more)WW_STATE_MORE_NONE};
 }
 
-static bool same_row(const struct ww_state *a, const struct ww_state *b)
+static bool same_row(const struct ww_state_full *x, const struct ww_state_full *y)
 {
+	const struct ww_state *a = &x->is, *b = &y->is;
+	const struct ww_state_more *c = &x->has, *d = &y->has;
+
 	return a->thread == b->thread && a->start_ts_ns == b->start_ts_ns && a->dur_ns == b->dur_ns &&
 	       a->state == b->state && a->cause == b->cause && a->certainty == b->certainty && a->cpu == b->cpu &&
-	       a->syscall == b->syscall && a->fault == b->fault && a->wakeup == b->wakeup && a->file == b->file &&
-	       a->object == b->object && a->other == b->other && a->detail == b->detail;
+	       a->syscall == b->syscall && c->fault == d->fault && c->wakeup == d->wakeup && c->file == d->file &&
+	       c->object == d->object && c->other == d->other && c->detail == d->detail;
 }
 
 struct expected {
-	struct ww_state s;
+	struct ww_state_full s;
 	uint32_t nr; /* order of the pushes */
 };
 
@@ -39,10 +44,10 @@ static int by_thread_and_start(const void *a, const void *b)
 {
 	const struct expected *x = a, *y = b;
 
-	if (x->s.thread != y->s.thread)
-		return x->s.thread < y->s.thread ? -1 : 1;
-	if (x->s.start_ts_ns != y->s.start_ts_ns)
-		return x->s.start_ts_ns < y->s.start_ts_ns ? -1 : 1;
+	if (x->s.is.thread != y->s.is.thread)
+		return x->s.is.thread < y->s.is.thread ? -1 : 1;
+	if (x->s.is.start_ts_ns != y->s.is.start_ts_ns)
+		return x->s.is.start_ts_ns < y->s.is.start_ts_ns ? -1 : 1;
 	return x->nr < y->nr ? -1 : 1;
 }
 
@@ -59,7 +64,7 @@ static void add_rows(struct ww_facts *f, struct expected *want, uint32_t n, uint
 
 		now += rnd(5);
 		want[i] = (struct expected){row_of(t, i, start), i};
-		ww_state_push(f, &want[i].s);
+		ww_state_full_push(f, want[i].s);
 		ww_run_push(f, &(struct ww_run){.cpu = t % 4, .thread = t, .start_ts_ns = start, .dur_ns = 1});
 		ww_syscall_push(f, &(struct ww_syscall){.thread = t, .start_ts_ns = start, .dur_ns = 1});
 	}
@@ -89,7 +94,7 @@ static void seal(const char *what, uint32_t n, uint32_t threads, uint32_t disord
 		qsort(want, n, sizeof(*want), by_thread_and_start);
 	is_i64(ww_facts_seal(&f, NULL), 0, what);
 	for (uint32_t i = 0; i < n; i++) {
-		struct ww_state s = ww_state_get(&f, i);
+		struct ww_state_full s = ww_state_full_get(&f, i);
 		wrong += !same_row(&s, &want[i].s);
 	}
 	is_i64(wrong, 0, "states by thread and start");

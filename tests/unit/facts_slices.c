@@ -23,8 +23,7 @@ static void make(struct ww_facts *f, uint32_t rows, uint32_t dur)
 	for (uint32_t i = 0; i < rows; i++) {
 		const uint32_t t = random_below(random_below(3) ? THREADS - 1 : 2), c = random_below(CPUS); /* one has none */
 		struct ww_state s = {.thread = t, .start_ts_ns = now[t] += random_below(20) ? 0 : random_below(500),
-				     .dur_ns = 1 + random_below(dur), .state = (uint8_t)random_below(WW_ST_N), .syscall = WW_NONE,
-				     .fault = WW_NONE, .wakeup = WW_NONE, .file = WW_NONE, .other = WW_NONE};
+				     .dur_ns = 1 + random_below(dur), .state = (uint8_t)random_below(WW_ST_N), .syscall = WW_NONE};
 		struct ww_run r = {.cpu = c, .thread = random_below(THREADS), .start_ts_ns = cpu_now[c] += random_below(9) ? 0 : 70,
 				   .dur_ns = random_below(dur), .next = WW_NONE};
 

@@ -167,7 +167,7 @@ static const char *wait_of_10(const struct ww_facts *f)
 	uint32_t t = ww_facts_thread_find(f, 10, 200);
 
 	for (uint32_t r = t == WW_NONE ? 0 : f->state_first[t]; t != WW_NONE && r < f->state_first[t + 1]; r++) {
-		uint32_t w = f->state.wakeup[r];
+		uint32_t w = ww_state_wakeup(f, r);
 		if (f->state.state[r] != WW_ST_BLOCKED || f->state.start_ts_ns[r] < 120)
 			continue;
 		uint32_t waker = w == WW_NONE ? WW_NONE : f->wakeup.waker[w];

@@ -16,7 +16,7 @@ static __attribute__((unused)) const char *nth(const struct ww_facts *f, int32_t
 	for (uint32_t t = 0; t < f->thread.n; t++) {
 		if (f->thread.tid[t] != tid || f->state_first[t] + n >= f->state_first[t + 1])
 			continue;
-		uint32_t r = f->state_first[t] + n, w = f->state.wakeup[r];
+		uint32_t r = f->state_first[t] + n, w = ww_state_wakeup(f, r);
 		uint32_t waker = w == WW_NONE ? WW_NONE : f->wakeup.waker[w];
 		snprintf(b, 96, "%s/%s/%s/%d", ww_state_name(f->state.state[r]), ww_cause_name(f->state.cause[r]),
 			 w == WW_NONE ? "-" : ww_waker_name(f->wakeup.kind[w]),

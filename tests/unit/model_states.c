@@ -98,7 +98,7 @@ static void test_block(void)
 	ok(contiguous(&f), "states are contiguous");
 	is_str(nth(&f, 10, 4), "blocked/disk/block/10", "fsync waited for its own request");
 	uint32_t b = f.state_first[ww_facts_thread_find(&f, 10, 300)] + 4;
-	is_str(ww_facts_str(&f, f.file.name[f.state.file[b]]), "/data/x", "and for this file");
+	is_str(ww_facts_str(&f, f.file.name[ww_state_file(&f, b)]), "/data/x", "and for this file");
 	is_i64(f.block_io.completed_ts_ns[0], 410, "the request's completion");
 	ww_facts_release(&f);
 	fake_model(k, (const char *const[]){"irq_handler_entry", NULL}, &f);
@@ -325,7 +325,7 @@ static void test_signals(void)
 		fake_model(k, NULL, &f);
 		is_str(nth(&f, 10, 4), "blocked/signal/thread/20", cases[i].sent);
 		uint32_t t = ww_facts_thread_find(&f, 10, 200);
-		is_str(ww_facts_str(&f, f.state.detail[f.state_first[t] + 4]), cases[i].want, "by which");
+		is_str(ww_facts_str(&f, ww_state_detail(&f, f.state_first[t] + 4)), cases[i].want, "by which");
 		ww_facts_release(&f);
 		fake_free(k);
 	}

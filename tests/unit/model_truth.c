@@ -49,7 +49,7 @@ static struct sums look(const struct phase *p, enum ww_cause cause, int waker)
 	for (uint32_t r = first; r < first + n; r++) {
 		int64_t a = WW_MAX(f.state.start_ts_ns[r], p->start);
 		int64_t b = WW_MIN(f.state.start_ts_ns[r] + f.state.dur_ns[r], p->end);
-		uint32_t w = f.state.wakeup[r], who = w == WW_NONE ? WW_NONE : f.wakeup.waker[w];
+		uint32_t w = ww_state_wakeup(&f, r), who = w == WW_NONE ? WW_NONE : f.wakeup.waker[w];
 
 		if (f.state.state[r] == WW_ST_RUNNING_USER || f.state.state[r] == WW_ST_RUNNING_KERNEL)
 			s.running += b - a;
@@ -96,7 +96,7 @@ static void check_spin(const struct phase *p, const struct phase *other)
 
 	ww_facts_states(&f, t, from, to, &first, &n);
 	for (uint32_t r = first; r < first + n; r++) {
-		uint32_t o = f.state.other[r];
+		uint32_t o = ww_state_other(&f, r);
 
 		if (f.state.state[r] != WW_ST_PREEMPTED)
 			continue;

@@ -51,9 +51,9 @@ static __attribute__((unused)) uint32_t born_of(struct play *p, uint32_t parent,
 
 static __attribute__((unused)) void is_in(struct play *p, uint32_t t, int64_t until, enum ww_thread_state s, uint32_t other)
 {
-	struct ww_state x = state(t, p->at[t], until, s, WW_CA_NONE);
+	struct ww_state_full x = state(t, p->at[t], until, s, WW_CA_NONE);
 
-	x.other = other;
+	x.has.other = other;
 	add(&p->f, x);
 	p->at[t] = until;
 }
@@ -67,10 +67,10 @@ static __attribute__((unused)) void runs(struct play *p, uint32_t t, int64_t unt
 static __attribute__((unused)) void waits_on(struct play *p, uint32_t t, int64_t until, enum ww_cause cause, enum ww_waker kind,
 					     uint32_t waker, uint32_t fact, uint64_t object)
 {
-	struct ww_state x = state(t, p->at[t], until, WW_ST_BLOCKED, cause);
+	struct ww_state_full x = state(t, p->at[t], until, WW_ST_BLOCKED, cause);
 
-	x.wakeup = add_wakeup(&p->f, until, t, kind, waker, fact);
-	x.object = object;
+	x.has.wakeup = add_wakeup(&p->f, until, t, kind, waker, fact);
+	x.has.object = object;
 	add(&p->f, x);
 	p->at[t] = until;
 }

@@ -18,16 +18,15 @@ static __attribute__((unused)) uint32_t add_thread(struct ww_facts *f, int32_t t
 	return ww_thread_push(f, &t);
 }
 
-static __attribute__((unused)) struct ww_state state(uint32_t t, int64_t start, int64_t end, enum ww_thread_state st, enum ww_cause ca)
+static __attribute__((unused)) struct ww_state_full state(uint32_t t, int64_t start, int64_t end, enum ww_thread_state st, enum ww_cause ca)
 {
-	return (struct ww_state){.thread = t, .start_ts_ns = start, .dur_ns = end - start, .state = st, .cause = ca,
-				 .cpu = 0, .syscall = WW_NONE, .fault = WW_NONE, .wakeup = WW_NONE, .file = WW_NONE,
-				 .other = WW_NONE};
+	return (struct ww_state_full){.is = {.thread = t, .start_ts_ns = start, .dur_ns = end - start, .state = st, .cause = ca,
+					     .cpu = 0, .syscall = WW_NONE}, .has = WW_STATE_MORE_NONE};
 }
 
-static __attribute__((unused)) void add(struct ww_facts *f, struct ww_state s)
+static __attribute__((unused)) void add(struct ww_facts *f, struct ww_state_full s)
 {
-	ww_state_push(f, &s);
+	ww_state_full_push(f, s);
 }
 
 static __attribute__((unused)) uint32_t add_syscall(struct ww_facts *f, uint32_t t, const char *name, int64_t start, int64_t end, int fd,
@@ -54,7 +53,7 @@ struct scene {
 static __attribute__((unused)) void build(struct scene *s)
 {
 	struct ww_facts *f = &s->f;
-	struct ww_state x;
+	struct ww_state_full x;
 
 	ww_facts_init(f);
 	f->begin_ts_ns = 0;
@@ -80,23 +79,23 @@ static __attribute__((unused)) void build(struct scene *s)
 
 	add(f, state(s->a, 0, 10, WW_ST_RUNNING_USER, WW_CA_NONE));
 	x = state(s->a, 10, 60, WW_ST_BLOCKED, WW_CA_PIPE);
-	x.syscall = rd, x.wakeup = w_a, x.file = fp;
+	x.is.syscall = rd, x.has.wakeup = w_a, x.has.file = fp;
 	add(f, x);
 	x = state(s->a, 60, 62, WW_ST_RUNQUEUE, WW_CA_NONE);
-	x.other = s->b, x.syscall = rd;
+	x.has.other = s->b, x.is.syscall = rd;
 	add(f, x);
 	add(f, state(s->a, 62, 68, WW_ST_RUNNING_USER, WW_CA_NONE));
 	x = state(s->a, 68, 70, WW_ST_RUNNING_KERNEL, WW_CA_NONE);
-	x.syscall = fs;
+	x.is.syscall = fs;
 	add(f, x);
 	x = state(s->a, 70, 90, WW_ST_BLOCKED, WW_CA_DISK);
-	x.syscall = fs, x.wakeup = w_d, x.file = fd;
+	x.is.syscall = fs, x.has.wakeup = w_d, x.has.file = fd;
 	add(f, x);
 	add(f, state(s->a, 90, 97, WW_ST_RUNNING_USER, WW_CA_NONE)); /* and nothing for 97..100 */
 
 	add(f, state(s->b, 5, 20, WW_ST_RUNNING_USER, WW_CA_NONE));
 	x = state(s->b, 20, 40, WW_ST_BLOCKED, WW_CA_TIMER);
-	x.syscall = ns, x.wakeup = w_b;
+	x.is.syscall = ns, x.has.wakeup = w_b;
 	add(f, x);
 	add(f, state(s->b, 40, 42, WW_ST_RUNQUEUE, WW_CA_NONE));
 	add(f, state(s->b, 42, 100, WW_ST_RUNNING_USER, WW_CA_NONE));

@@ -40,11 +40,11 @@ static void push_states(struct ww_facts *f)
 		int64_t dur = rnd(40);
 		if (t == 3) /* one without a state */
 			continue;
-		ww_state_push(f, &(struct ww_state){.thread = t, .start_ts_ns = now[t], .dur_ns = dur, .state = (uint8_t)rnd(WW_ST_N),
-						    .cause = (uint8_t)rnd(WW_CA_N), .cpu = (int16_t)rnd(CPUS + 1) - 1,
-						    .syscall = rnd(3) ? rnd(100) : WW_NONE, .fault = WW_NONE,
-						    .wakeup = rnd(2) ? rnd(200) : WW_NONE, .file = WW_NONE,
-						    .other = rnd(2) ? rnd(THREADS) : WW_NONE});
+		ww_state_full_push(f, (struct ww_state_full){
+			.is = {.thread = t, .start_ts_ns = now[t], .dur_ns = dur, .state = (uint8_t)rnd(WW_ST_N),
+			       .cause = (uint8_t)rnd(WW_CA_N), .cpu = (int16_t)rnd(CPUS + 1) - 1, .syscall = rnd(3) ? rnd(100) : WW_NONE},
+			.has = {.fault = WW_NONE, .wakeup = rnd(2) ? rnd(200) : WW_NONE, .file = WW_NONE,
+				.other = rnd(2) ? rnd(THREADS) : WW_NONE}});
 		now[t] += dur;
 	}
 }
@@ -302,7 +302,7 @@ static void try_many(struct ww_sql *q, const char *what)
 	full = pushed = 0;
 	for (uint32_t t = 0; t < q->nfacts; t++) {
 		int times = q->host[0].n[t] ? 250 : 20;
-		for (int i = 0; i < times && good; i++, n++) {
+		for (int i = 0; i < times && good && !q->tables[t].hidden; i++, n++) {
 			struct query w = make_query(q, &q->tables[t]);
 			good = try_query(q, &q->tables[t], &w);
 		}
@@ -445,8 +445,8 @@ static void try_values(struct ww_sql *q, const struct ww_facts *f)
 		       (f->state.cause[n] ? cause && !strcmp(cause, ww_cause_name(f->state.cause[n])) : !cause) &&
 		       (f->state.cpu[n] < 0 ? sqlite3_column_type(st, 5) == SQLITE_NULL
 					    : sqlite3_column_int64(st, 5) == f->state.cpu[n]) &&
-		       (f->state.wakeup[n] == WW_NONE ? sqlite3_column_type(st, 6) == SQLITE_NULL
-						      : sqlite3_column_int64(st, 6) == f->state.wakeup[n]);
+		       (ww_state_wakeup(f, n) == WW_NONE ? sqlite3_column_type(st, 6) == SQLITE_NULL
+						      : sqlite3_column_int64(st, 6) == ww_state_wakeup(f, n));
 	}
 	sqlite3_finalize(st);
 	ok(good && n == (int)f->state.n, "values of %d states", n);
