@@ -12,7 +12,7 @@
 
 extern const struct ww_analysis ww_analysis_faults, ww_analysis_faults_file;
 
-enum { TS, TID, COMM, FILE_NAME, OFFSET, ADDRESS, DUR, MAJOR, READ, AHEAD, HIT, ASKED, WRITE, NCOLUMNS };
+enum { TS, TID, COMM, FILE_NAME, OFFSET, ADDRESS, DUR, MAJOR, READ, AHEAD, HIT, ASKED, WRITE, KERNEL, NCOLUMNS };
 
 #define AHEAD_COLUMNS(at)                                                                                              \
 	[at] = {"ahead_bytes", "ahead", WW_T_BYTES, "of the file read ahead: brought in besides the page; null: not known"}, \
@@ -31,11 +31,18 @@ static const struct ww_column columns[NCOLUMNS] = {
 	[READ] = {"read_bytes", "read", WW_T_BYTES, "by requests to the disk that it made: its page and what was read ahead; null: not known"},
 	AHEAD_COLUMNS(AHEAD),
 	[WRITE] = {"write", "write", WW_T_INT, "1: for writing"},
+	[KERNEL] = {"kernel", "by the kernel", WW_T_INT, "1: the kernel came to the page, in a system call"},
 };
 
 static const char *file_name(const struct ww_facts *f, uint32_t file)
 {
 	return file < f->file.n ? ww_name_file(f, file) : "";
+}
+
+/* The kernel may try first whether it finds the page without one: that is none. */
+static bool in_vain(const struct ww_facts *f, uint32_t i)
+{
+	return f->fault.kernel[i] && f->fault.dur_ns[i] < 0 && f->knows.faults;
 }
 
 /* The faults that the query takes, in the order of time. */
@@ -46,7 +53,7 @@ static uint32_t *select_faults(struct ww_arena *mem, const struct ww_facts *f, c
 	ww_query_times(q, f->fault.start_ts_ns, f->fault.n, &first, &end);
 	uint32_t *faults = WW_ARENA_ARRAY(mem, uint32_t, end - first + 1);
 	for (uint32_t i = first; i < end; i++)
-		if (ww_query_takes_at(f, q, f->fault.thread[i], f->fault.start_ts_ns[i]))
+		if (!in_vain(f, i) && ww_query_takes_at(f, q, f->fault.thread[i], f->fault.start_ts_ns[i]))
 			faults[n++] = i;
 	*ret_n = n;
 	return faults;
@@ -112,6 +119,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 		c[READ].i = knows_read(f) ? read_bytes(f, i) : WW_NO_VALUE;
 		put_ahead(f, &ahead[k], &c[AHEAD]);
 		c[WRITE].i = f->fault.write[i];
+		c[KERNEL].i = f->fault.kernel[i];
 	}
 	return 0;
 }

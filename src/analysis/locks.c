@@ -42,16 +42,21 @@ struct waits {
 	WW_VEC(uint32_t) states, rows;
 };
 
-/* Behind what somebody had are the waits for something to happen, of which many are idle. */
 static int longest_first(const void *a, const void *b)
 {
 	const struct sum *x = a, *y = b;
 
-	if (x->held != y->held)
-		return x->held ? -1 : 1;
 	const int64_t i = x->ns + x->other, k = y->ns + y->other;
 
 	return i < k ? 1 : i > k ? -1 : 0;
+}
+
+/* Of everybody: behind what somebody had are the waits for something to happen, of which most are idle. */
+static int locks_first(const void *a, const void *b)
+{
+	const struct sum *x = a, *y = b;
+
+	return x->held != y->held ? y->held - x->held : longest_first(a, b);
 }
 
 /* A wait that began before the range is in its row for what of it is in the range, and in no other figure. */
@@ -144,7 +149,7 @@ static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_q
 	ww_rows_release(&holders);
 	const struct ww_fill fill = {
 		.analysis = &ww_analysis_locks, .f = f, .q = q, .mem = mem,
-		.order = longest_first, .put = put, .samples = &samples, .ctx = most,
+		.order = q->command_only || ww_query_asks(q) ? longest_first : locks_first, .put = put, .samples = &samples, .ctx = most,
 	};
 	ww_rows_fill(&fill, &rows, ret);
 	return 0;

@@ -1,4 +1,4 @@
-/* fault.c - page faults of user space, signals, contended locks of the kernel.
+/* fault.c - page faults on a program's memory, signals, contended locks of the kernel.
  *
  * A fault's entry is an event everywhere; its end only whywait records. Without the end, only a
  * wait outside any system call proves that the thread was still in it.
@@ -21,10 +21,32 @@ void ww_on_fault(struct ww_model *m, const struct ww_event *ev)
 		ww_syscall_forget(t);
 	if (t->full_syscalls) /* else calls may have come before it that nobody tells of */
 		ww_thr_known_mode(m, t, WW_MODE_USER);
+	t->kernel_fault = WW_NONE;
 	r.thread = t->index;
 	r.file = ww_vma_file(m, t, r.address, &r.offset);
 	t->fault_row = ww_fault_push(m->f, &r);
 	ww_thr_running(m, t, m->now);
+}
+
+/* The kernel reads or writes a program's memory, in a call of it: that the call goes on with is no other state. */
+void ww_on_fault_kernel(struct ww_model *m, const struct ww_event *ev)
+{
+	struct ww_thr *t = ww_thr_current(m);
+	struct ww_fault r = {.start_ts_ns = m->now, .dur_ns = -1, .address = ww_v_u64(ev, S_FLT_ADDR), .file = WW_NONE, .major = 2,
+			     .write = (ww_v_u64(ev, S_FLT_CODE) & 2) != 0, .kernel = 1};
+
+	if (!t || t->idle || t->kernel || m->cpu->depth || r.address >> 63)
+		return;
+	r.thread = t->index;
+	r.file = ww_vma_file(m, t, r.address, &r.offset);
+	t->kernel_fault = ww_fault_push(m->f, &r);
+}
+
+static bool ends_kernel_fault(const struct ww_model *m, const struct ww_thr *t, uint64_t address)
+{
+	enum { PAGE_SHIFT = 12 };
+
+	return t->kernel_fault != WW_NONE && m->f->fault.address[t->kernel_fault] >> PAGE_SHIFT == address >> PAGE_SHIFT;
 }
 
 void ww_on_own_fault_end(struct ww_model *m, const struct ww_event *ev)
@@ -33,9 +55,13 @@ void ww_on_own_fault_end(struct ww_model *m, const struct ww_event *ev)
 	struct ww_thr *t = ww_thr_find(m, ww_v_int(ev, TID, -1));
 	struct ww_facts *f = m->f;
 
-	if (!t || t->fault_row == WW_NONE)
+	if (!t)
 		return;
-	uint32_t row = t->fault_row, file = f->fault.file[row];
+	const bool kernel = ends_kernel_fault(m, t, ww_v_u64(ev, ADDRESS));
+	const uint32_t row = kernel ? t->kernel_fault : t->fault_row;
+	if (row == WW_NONE)
+		return;
+	uint32_t file = f->fault.file[row];
 	if (ww_v_u64(ev, INO))
 		file = ww_file_intern(m, WW_FK_REG, (uint32_t)ww_v_u64(ev, DEV), ww_v_u64(ev, INO));
 	f->fault.dur_ns[row] = m->now - f->fault.start_ts_ns[row];
@@ -44,6 +70,10 @@ void ww_on_own_fault_end(struct ww_model *m, const struct ww_event *ev)
 	f->fault.offset[row] = ww_v_u64(ev, OFFSET);
 	if (ww_v_u64(ev, MAJOR) && file != WW_NONE)
 		ww_block_of_fault(m, t, row);
+	if (kernel) {
+		t->kernel_fault = WW_NONE;
+		return;
+	}
 	if (t->wait_row != WW_NONE && ww_state_fault(f, t->wait_row) == row)
 		ww_state_set_file(f, t->wait_row, file);
 	t->wait_row = t->fault_row = WW_NONE;
@@ -58,11 +88,11 @@ void ww_on_own_page_in(struct ww_model *m, const struct ww_event *ev)
 	struct ww_thr *t = ww_thr_current(m);
 	struct ww_page_in r = {.offset = ww_v_u64(ev, OFFSET), .bytes = (uint32_t)ww_v_u64(ev, BYTES)};
 
-	/* In a call it is a fault of the kernel's own, on the caller's buffer. */
-	if (!t || t->fault_row == WW_NONE || t->in_syscall || m->cpu->depth || !r.bytes ||
-	    r.bytes > WW_PAGE_IN_MAX_BYTES || r.offset > INT64_MAX - r.bytes)
+	if (!t)
 		return;
-	r.fault = t->fault_row;
+	r.fault = t->kernel_fault != WW_NONE ? t->kernel_fault : t->in_syscall ? WW_NONE : t->fault_row;
+	if (r.fault == WW_NONE || m->cpu->depth || !r.bytes || r.bytes > WW_PAGE_IN_MAX_BYTES || r.offset > INT64_MAX - r.bytes)
+		return;
 	r.file = ww_file_intern(m, WW_FK_REG, (uint32_t)ww_v_u64(ev, DEV), ww_v_u64(ev, INO));
 	ww_page_in_push(m->f, &r);
 }

@@ -32,7 +32,7 @@ static const ww_handler handlers[WW_K_N] = {
 	[WW_K_SYS_ENTRY] = ww_on_sys_entry, [WW_K_SYS_EXIT] = ww_on_sys_exit,
 	[WW_K_RAW_ENTRY] = ww_on_raw_entry, [WW_K_RAW_EXIT] = ww_on_raw_exit,
 	[WW_K_SIGNAL_GEN] = ww_on_signal_gen, [WW_K_SIGNAL_DELIVER] = ww_on_signal_deliver,
-	[WW_K_FAULT] = ww_on_fault, [WW_K_LOCK_BEGIN] = ww_on_lock_begin,
+	[WW_K_FAULT] = ww_on_fault, [WW_K_FAULT_KERNEL] = ww_on_fault_kernel, [WW_K_LOCK_BEGIN] = ww_on_lock_begin,
 	[WW_K_LOCK_END] = ww_on_lock_end,
 	[WW_K_DUMP_PROC] = ww_on_dump_proc, [WW_K_DUMP_FD] = ww_on_dump_fd,
 	[WW_K_DUMP_IRQ] = ww_on_dump_irq, [WW_K_DUMP_BLK] = ww_on_dump_blk,

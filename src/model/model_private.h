@@ -145,6 +145,7 @@ struct ww_thr {
 	const struct ww_sysinfo *restart;
 	int64_t restart_arg[3];
 	uint32_t fault_row; /* page fault it is in (or the last one that may still go on) */
+	uint32_t kernel_fault; /* one in which the kernel came to the program's memory; it is part of the call, and no state of its own */
 	uint64_t lock;      /* contended kernel lock it is in, 0 none */
 	/* the last wait of this call: its cause may be settled only by the call's return */
 	uint32_t wait_row;
@@ -470,7 +471,7 @@ WW_HANDLER(net_send); WW_HANDLER(net_recv);
 WW_HANDLER(work_queue); WW_HANDLER(work_start); WW_HANDLER(work_end);
 WW_HANDLER(sys_entry); WW_HANDLER(sys_exit); WW_HANDLER(raw_entry); WW_HANDLER(raw_exit);
 WW_HANDLER(signal_gen); WW_HANDLER(signal_deliver); WW_HANDLER(fault);
-WW_HANDLER(lock_begin); WW_HANDLER(lock_end);
+WW_HANDLER(fault_kernel); WW_HANDLER(lock_begin); WW_HANDLER(lock_end);
 WW_HANDLER(dump_proc); WW_HANDLER(dump_fd); WW_HANDLER(dump_irq); WW_HANDLER(dump_blk);
 WW_HANDLER(dump_ns);
 WW_HANDLER(own_target); WW_HANDLER(own_recorder); WW_HANDLER(own_block); WW_HANDLER(own_waker);

@@ -69,7 +69,7 @@ void ww_syscall_enter(struct ww_model *m, struct ww_thr *t, const struct ww_sysi
 	t->full_syscalls = m->all_syscalls;
 	t->regs_call = t->dumped_call = t->fd_told = false;
 	t->mode = WW_MODE_KERNEL;
-	t->wait_row = t->ready_file = t->fault_row = t->signal_row = WW_NONE;
+	t->wait_row = t->ready_file = t->fault_row = t->kernel_fault = t->signal_row = WW_NONE;
 	t->lock = 0;
 	m->cpu->loose = (struct ww_done){0};
 	m->cpu->signal_tid = -1;
@@ -120,6 +120,7 @@ void ww_syscall_exit(struct ww_model *m, struct ww_thr *t, const struct ww_sysin
 	if (t->sc->effect == WW_FX_PRCTL && t->sc_arg[0] == PR_SET_NAME && !ret)
 		t->named_ts_ns = m->now;
 	may_be_restarted(t, ret);
+	t->kernel_fault = WW_NONE;
 	t->last_call = t->sc_row;
 	t->last_call_end = m->now;
 	ww_syscall_forget(t);

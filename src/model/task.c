@@ -132,7 +132,7 @@ static void revive(struct ww_model *m, struct ww_thr *t)
 	ww_cpu_lose(m, t->cpu);
 	t->cpu = -1;
 	ww_syscall_forget(t);
-	t->fault_row = t->wait_row = t->early_wakeup = t->signal_row = WW_NONE;
+	t->fault_row = t->kernel_fault = t->wait_row = t->early_wakeup = t->signal_row = WW_NONE;
 	ww_thr_state(m, t, m->now, WW_ST_UNKNOWN);
 }
 

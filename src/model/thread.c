@@ -29,7 +29,7 @@ struct ww_thr *ww_thr_new(struct ww_model *m, int32_t tid, int64_t start)
 	t->tid = tid;
 	t->proc = WW_NONE;
 	t->cpu = -1;
-	t->sc_row = t->sc_file = t->last_call = t->fault_row = t->wait_row = t->early_wakeup = WW_NONE;
+	t->sc_row = t->sc_file = t->last_call = t->fault_row = t->kernel_fault = t->wait_row = t->early_wakeup = WW_NONE;
 	t->ready_file = t->work_row = t->last_wait_row = t->signal_row = WW_NONE;
 	memset(t->rows, 0xff, sizeof(t->rows)); /* WW_NONE */
 	t->long_row = WW_NONE;

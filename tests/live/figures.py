@@ -555,6 +555,30 @@ check(w['ahead_bytes'] == (cached - major) * 4096, 'faults: all others were read
 each = [r for r in rows(trace, 'faults') if r['file'] == path]
 check(all(sum(r[k] for r in each) == w[k] for k in ('ahead_bytes', 'hit_bytes', 'asked_bytes')), 'faults: each fault has its part', each[:3])
 
+# ---- faults in which the kernel came to the program's memory: they are faults as the kernel's book of the process has them ----
+trace, out = python('kernel-faults', r"""
+import mmap, os, resource, sys, time
+path = sys.argv[0] + '.data'
+open(path, 'wb').write(b'm' * (1 << 20))
+mapped = os.open(path, os.O_RDONLY)
+zero, to, pages = os.open('/dev/zero', os.O_RDONLY), os.open(path + '.to', os.O_CREAT | os.O_WRONLY), mmap.mmap(-1, 400 << 10, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+source = mmap.mmap(mapped, 0, prot=mmap.PROT_READ)
+begin, before = time.monotonic_ns(), resource.getrusage(resource.RUSAGE_SELF)
+os.readv(zero, [pages])     # memory that nobody has touched
+os.write(to, source)        # a file through its mapping
+after, end = resource.getrusage(resource.RUSAGE_SELF), time.monotonic_ns()
+print(begin, end, after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt, path)
+""")
+begin, end, n, path = out.split()
+offset = json.loads(subprocess.run([W, 'info', '--json', '-q', trace], stdout=subprocess.PIPE).stdout)['clock']['offset_ns']
+mine = rows(trace, 'faults', '--from', str(int(begin) + offset), '--to', str(int(end) + offset))
+check(abs(len(mine) - int(n)) <= 2 and int(n) >= 110, 'faults: as many as the kernel counts of the process, with those in its calls', (n, len(mine)))
+check(sum(r['kernel'] and not r['file'] for r in mine) >= 99 and all(r['dur_ns'] is not None and r['major'] is not None for r in mine),
+      'faults: of a read into fresh memory one a page', [(r['kernel'], r['file'], r['dur_ns']) for r in mine[:5]])
+seen = sorted(r['offset_bytes'] for r in mine if r['kernel'] and r['file'] == path)
+check(len(seen) >= 14 and seen[-1] >= 960 << 10 and all(b - a <= 64 << 10 for a, b in zip(seen, seen[1:])),
+      'faults: of a write from a mapped file which pages, in steps of no more than 64 KiB', seen)
+
 # ---- net: known bytes each way; whose end is which is the same in every part of the trace ----
 NET = r"""
 import os, socket, time

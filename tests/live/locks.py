@@ -112,7 +112,8 @@ def main():
             print('nothing can be recorded here: ' + p.stderr.decode().replace('\n', ' '))
             return 77
         said = [l.split() for l in p.stdout.decode().splitlines()]
-        rows = json.loads(subprocess.run([W, 'locks', '--json', '-q', trace], stdout=subprocess.PIPE).stdout)['rows']
+        rows, every = (json.loads(subprocess.run([W, 'locks', '--json', '-q', trace, *more], stdout=subprocess.PIPE).stdout)['rows']
+                       for more in ([], ['--all']))
     found = {(int(r['object'], 16), tid(r['waiter'])): r for r in rows if r['kind'] == 'futex' and r['object']}
     judged, bad = 0, []
     for key, ns in owners([tuple(map(int, l[1:])) for l in said if l[0] == 'try']).items():
@@ -127,8 +128,8 @@ def main():
     fought = [r for key, r in found.items() if key[0] in {int(l[1]) for l in said if l[0] == 'try'}]
     others = [r for r in rows if r not in fought and r['waits_for'] == 'event']    # the barrier, and main, that waits for its threads
     tap.ok(fought and others and all(r['waits_for'] == 'lock' for r in fought), 'the mutexes are locks, the barrier and the threads\' ends are not', (fought, others))
-    order = [r['waits_for'] for r in rows]
-    tap.ok(order == sorted(order, reverse=True), 'and the locks come first', order)
+    order = [r['waits_for'] for r in every]
+    tap.ok(order == sorted(order, reverse=True), 'of everybody, the locks come first', order)
     timed = [l for l in said if l[0] == 'timed'][0]
     r = [r for r in rows if tid(r['waiter']) == int(timed[1])]
     tap.ok(timed[3] == '110' and len(r) == 1 and r[0]['timed_out'] == 1 and 45e6 < r[0]['total_ns'] < 90e6 and
