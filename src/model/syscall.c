@@ -203,13 +203,23 @@ void ww_on_raw_entry(struct ww_model *m, const struct ww_event *ev)
 	ww_syscall_enter(m, t, sc, name, (int32_t)nr);
 }
 
+/* A return under no number: that of rt_sigreturn, which has put back the registers from before the signal (on x86, with -1
+ * for the number). It ends the call that was entered, whichever that is. */
+static bool ends_unnamed(struct ww_model *m, struct ww_thr *t, int64_t nr, int64_t ret, const struct ww_event *ev)
+{
+	if (nr != -1 || !t->in_syscall || t->regs_call)
+		return false;
+	ww_syscall_exit(m, t, t->sc, 0, -1, ret, ev);
+	return true;
+}
+
 void ww_on_raw_exit(struct ww_model *m, const struct ww_event *ev)
 {
 	struct ww_thr *t = ww_thr_current(m);
 	int64_t nr = ww_v_int(ev, S_RAWX_NR, -1);
 	uint32_t name = 0;
 
-	if (!t || t->idle)
+	if (!t || t->idle || ends_unnamed(m, t, nr, ww_v_int(ev, S_RAWX_RET, 0), ev))
 		return;
 	const struct ww_sysinfo *sc =
 		by_number(m, m->now_bound->compat ? WW_ABI_I386 : m->abi, nr, &name);
@@ -243,7 +253,7 @@ void ww_on_own_sys_exit(struct ww_model *m, const struct ww_event *ev)
 	int64_t nr = ww_v_int(ev, 0, -1);
 	uint32_t name;
 
-	if (!t || t->idle)
+	if (!t || t->idle || ends_unnamed(m, t, nr, ww_v_int(ev, 2, 0), ev))
 		return;
 	const struct ww_sysinfo *sc = by_number(m, abi_of(ww_v_int(ev, 1, 0)), nr, &name);
 	ww_syscall_exit(m, t, sc, name, (int32_t)nr, ww_v_int(ev, 2, 0), ev);

@@ -422,6 +422,30 @@ static void test_ftrace_names(void)
 	fake_free(k);
 }
 
+/* rt_sigreturn returns under the number -1 and what the interrupted call returned: it is the end of rt_sigreturn. */
+static void test_sigreturn(void)
+{
+	struct fake *k = fake_new("whywait");
+	struct ww_facts f;
+
+	contexts(k);
+	fake_event(k, 90, 0, "whywait_target", "tid=10 pid=10 begin=1 status=0 comm='me' cmdline='me'");
+	fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
+	fake_event(k, 110, 0, "whywait_syscall_entry", "nr=15 abi=0 arg0=0 arg1=0 arg2=0");
+	fake_event(k, 113, 0, "whywait_syscall_exit", "nr=-1 abi=0 ret=-4");
+	fake_event(k, 120, 0, "whywait_syscall_entry", "nr=-1 abi=0 arg0=0 arg1=0 arg2=0");
+	fake_event(k, 121, 0, "whywait_syscall_exit", "nr=-1 abi=0 ret=-38");
+	fake_event(k, 130, 0, "sched_switch", SW(10, 0, 1));
+	fake_model(k, NULL, &f);
+	TAP_NEED(f.syscall.n == 2, "two calls and no other");
+	is_str(ww_facts_str(&f, f.syscall.name[0]), "rt_sigreturn", "the first");
+	is_i64(f.syscall.dur_ns[0], 3, "it has its end");
+	is_i64(f.syscall.ret[0], -4, "with the value that it put back");
+	ok(f.syscall.dur_ns[1] == 1 && f.syscall.ret[1] == -38, "a call by no number has its own");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
 /* The call of a task whose system calls are not recorded, from whywait_block. */
 static void test_block_event(void)
 {
@@ -635,6 +659,7 @@ int main(void)
 	test_names();
 	test_loopback();
 	test_ftrace_names();
+	test_sigreturn();
 	test_block_event();
 	test_after_call();
 	return done_testing();
