@@ -1,10 +1,12 @@
 /* faults.c - which pages of which file were faulted in: each in order, and by file with the pattern of access.
  *
  * The pattern of a file is told by the steps between one fault and the next of the same file: strided when three of five
- * are as long as the one before, sequential when four of five go to what is near, same when all are at one place, else random. Near is 64 KiB forward: so
- * much a fault maps of what is in the page cache (fault-around; what was read ahead is mapped by later faults). Of a file
- * that is there in huge pages it maps one, so that there is one fault in each: then the next one is near. Every 64th page
- * of a file: strided, but for huge pages, of which nobody knows what was touched in them. What was read ahead, and came into use later: ahead.h.
+ * are as long as the one before, sequential when four of five go to what is near, same when all are at one place, else
+ * random. Near is 64 KiB forward: so much a fault maps of what is in the page cache (fault-around; what was read ahead is
+ * mapped by later faults). But behind a fault that read its own page and nothing else, near is the next page: nothing
+ * beside it was there to be mapped. Of a file that is there in huge pages a fault maps one, so that there is one fault in
+ * each: then the next one is near. Every 64th page of a file: strided, but for huge pages, of which nobody knows what was
+ * touched in them. What was read ahead, and came into use later: ahead.h.
  */
 #include "analysis/ahead.h"
 #include "analysis/names.h"
@@ -150,14 +152,14 @@ static const struct ww_column file_columns[F_NCOLUMNS] = {
 
 struct sum {
 	uint32_t file, count, major, judged, ended, near, same; /* judged: it is known whether major */
-	int64_t ns, max, last_step, read;
+	int64_t ns, max, last_step, read, reach; /* reach: so far from the last fault a step is near */
 	struct ww_ahead ahead;
 	uint64_t last_offset, begin, end;
 	uint32_t *faults, nfaults;
 };
 
-/* `minor`: it is known that it was not read from the disk. */
-static void add_step(struct sum *s, uint64_t offset, bool minor)
+/* `minor`: it is known that it was not read from the disk; own_bytes: of the page, when nothing but that was. */
+static void add_step(struct sum *s, uint64_t offset, bool minor, int64_t own_bytes)
 {
 	const uint64_t huge = offset / HUGE_BYTES;
 	int64_t step = (int64_t)(offset - s->last_offset);
@@ -165,10 +167,11 @@ static void add_step(struct sum *s, uint64_t offset, bool minor)
 	if (s->count > 1) {
 		bool alone = s->count == 2 || (s->last_offset - (uint64_t)s->last_step) / HUGE_BYTES != s->last_offset / HUGE_BYTES;
 		bool next_huge = minor && alone && huge == s->last_offset / HUGE_BYTES + 1;
-		s->near += (step > 0 && step <= NEAR_BYTES) || next_huge;
-		s->same += s->count > 2 && step == s->last_step && (step < 0 || step > NEAR_BYTES) && !(minor && step == HUGE_BYTES);
+		s->near += (step > 0 && step <= s->reach) || next_huge;
+		s->same += s->count > 2 && step == s->last_step && (step < 0 || step > s->reach) && !(minor && step == HUGE_BYTES);
 		s->last_step = step;
 	}
+	s->reach = own_bytes ? own_bytes : NEAR_BYTES;
 	s->last_offset = offset;
 	s->begin = s->count > 1 ? WW_MIN(s->begin, offset) : offset;
 	s->end = WW_MAX(s->end, offset);
@@ -209,14 +212,16 @@ static int longest_first(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
 }
 
-static void add_fault(const struct ww_facts *f, uint32_t i, struct ww_rows *rows, struct ww_samples *samples)
+static void add_fault(const struct ww_facts *f, uint32_t i, const struct ww_ahead *a, struct ww_rows *rows, struct ww_samples *samples)
 {
+	const bool alone = f->fault.major[i] == 1 && a->own_bytes > 0 && !a->ahead_bytes;
+
 	struct sum *s = ww_rows_get(rows, f->fault.file[i]);
 
 	s->faults[s->count++] = i;
 	s->major += f->fault.major[i] == 1;
 	s->judged += f->fault.major[i] <= 1;
-	add_step(s, f->fault.offset[i], f->fault.major[i] == 0);
+	add_step(s, f->fault.offset[i], f->fault.major[i] == 0, alone ? a->own_bytes : 0);
 	if (f->fault.dur_ns[i] < 0)
 		return;
 	s->ended++;
@@ -273,7 +278,7 @@ static int run_files(struct ww_arena *mem, const struct ww_facts *f, const struc
 		s->faults = WW_ARENA_ARRAY(mem, uint32_t, s->nfaults);
 	}
 	for (uint32_t k = 0; k < n; k++) {
-		add_fault(f, faults[k], &rows, &samples);
+		add_fault(f, faults[k], &ahead[k], &rows, &samples);
 		add_read(ww_rows_get(&rows, f->fault.file[faults[k]]), read_bytes(f, faults[k]), &ahead[k]);
 	}
 	const struct ww_fill fill = {

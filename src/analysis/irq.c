@@ -11,7 +11,7 @@ enum { KIND, VECTOR, NAME, COUNT, TOTAL, AVG, P50, P99, MAX, MAX_AT, RAISED, DEL
        SUFFERER, SUFFERER_NS, NCOLUMNS };
 
 static const struct ww_column columns[NCOLUMNS] = {
-	[KIND] = {"kind", "kind", WW_T_STR, "hard, soft, timer, nmi, ipi"},
+	[KIND] = {"kind", "kind", WW_T_STR, "irq, softirq, timer, nmi, ipi"},
 	[VECTOR] = {"vector", "number", WW_T_INT, "IRQ line or softirq vector; -1 none"},
 	[NAME] = {"name", "name", WW_T_STR, ""},
 	[COUNT] = {"count", "times", WW_T_COUNT, "that began in the range"},

@@ -39,7 +39,7 @@ struct ww_correction {
 	int64_t drift_e15;  /* ns per 10^15 ns: 1 ppm is 10^9 */
 	int64_t bound_ns;   /* largest error within the host's range, as far as the packets tell; -1 unknown */
 	uint8_t accuracy;   /* enum ww_accuracy */
-	uint32_t via;       /* neighbour towards the reference in the spanning tree; WW_NONE */
+	uint32_t via;       /* neighbour towards the reference in the spanning tree; WW_NONE: none, or the correction is a stored one */
 	uint32_t nbends;    /* 0: one line; else at least 3 (then drift_e15 is not 0): the line goes from point to point,
 			     * before the first and after the last as between the two next to it */
 	const struct ww_bend *bends; /* in the set's arena */

@@ -207,7 +207,7 @@ static uint32_t use_stored(struct ww_sync *s, const struct ww_correction *known,
 			   ww_sync_rank(known[ref].accuracy) > ww_sync_rank(known[h].accuracy) ? known[ref].accuracy : known[h].accuracy;
 		c->bound_ns = h == ref ? 0 : known[h].bound_ns < 0 || known[ref].bound_ns < 0 ? -1 :
 			      known[h].bound_ns + known[ref].bound_ns;
-		c->via = h == ref ? WW_NONE : ref;
+		c->via = WW_NONE; /* which hosts were on the way is not stored, and they need not be here */
 	}
 	return ref;
 }

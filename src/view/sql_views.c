@@ -8,13 +8,13 @@
 /* A return alone is no slice, as in Perfetto: its call's begin is not in the trace, or it is a new thread's from the fork
  * that its parent called. WW_SK_ENTRY | WW_SK_REGS. */
 #define BEGUN "known & 17"
+#define WHERE_IT_WAS "ucpu(machine_id, cpu) AS ucpu, machine_id"
 _Static_assert((WW_SK_ENTRY | WW_SK_REGS) == 17, "BEGUN");
 
 const struct ww_sql_view ww_sql_views[] = {
 	/* Perfetto's other name for it, sched, is an analysis here. */
 	{"sched_slice", "runs of threads on CPUs, as Perfetto's",
-	 "SELECT id, ts, dur, cpu, utid, end_state, priority, ucpu(machine_id, cpu) AS ucpu, ts + dur AS ts_end, "
-	 "machine_id FROM run"},
+	 "SELECT id, ts, dur, cpu, utid, end_state, priority, ts + dur AS ts_end, " WHERE_IT_WAS " FROM run"},
 	{"thread_state", "states of threads, as Perfetto's: Running (one row a run on a CPU), R, R+; of a blocked or stopped thread "
 			 "the state with which it left its CPU (S, D, T ...; NULL: not seen), io_wait (for a disk; NULL: not known for what) and, with record --stacks, "
 			 "blocked_function. Unknown states are left out. The table "
@@ -30,11 +30,11 @@ const struct ww_sql_view ww_sql_views[] = {
 	 "t.is_main_thread, p.name AS process_name, t.upid, t.pid, 0 AS depth, s.machine_id "
 	 "FROM syscall s JOIN thread t ON t.id = s.utid LEFT JOIN process p ON p.id = t.upid WHERE " BEGUN},
 	{"linux_hard_irqs", "hard interrupts, as Perfetto's linux.irqs",
-	 "SELECT ts, dur, name, id, NULL AS parent_id, cpu FROM interrupt WHERE kind <> 'softirq'"},
+	 "SELECT ts, dur, name, id, NULL AS parent_id, cpu, " WHERE_IT_WAS " FROM interrupt WHERE kind <> 'softirq'"},
 	{"linux_soft_irqs", "softirqs, as Perfetto's linux.irqs",
-	 "SELECT ts, dur, name, id, cpu FROM interrupt WHERE kind = 'softirq'"},
+	 "SELECT ts, dur, name, id, cpu, " WHERE_IT_WAS " FROM interrupt WHERE kind = 'softirq'"},
 	{"linux_irqs", "both",
-	 "SELECT ts, dur, name, id, NULL AS parent_id, kind = 'softirq' AS is_soft_irq, cpu FROM interrupt"},
+	 "SELECT ts, dur, name, id, NULL AS parent_id, kind = 'softirq' AS is_soft_irq, cpu, " WHERE_IT_WAS " FROM interrupt"},
 	{"trace_bounds", "when the traces begin and end",
 	 "SELECT trace_start() AS start_ts, trace_end() AS end_ts"},
 	{NULL, NULL, NULL},

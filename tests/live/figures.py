@@ -460,8 +460,10 @@ for cached in (True, False):
     touch('sequential-%d' % cached, cached, range(4096), None)
     touch('strided-%d-huge' % cached, cached, range(0, 9216, 1536), None)
 touch('sequential-alone', False, range(100), mmap.MADV_RANDOM)
-for step in (32, 64, 96):
+touch('strided-back', False, range(99, -1, -1), mmap.MADV_RANDOM)
+for step in (2, 8, 32, 64, 96):
     touch('strided-%d' % step, False, range(0, 32 * step, step), mmap.MADV_RANDOM)
+for step in (32, 64, 96):
     touch('strided-%d-ahead' % step, False, range(0, 32 * step, step), None)
 for cached in (True, False):
     touch('random-%d' % cached, cached, random.sample(range(0, 8192, 48), 60), None)

@@ -504,6 +504,22 @@ static void try_ranges(void)
 	sqlite3_close(db);
 }
 
+/* Rows of several hosts can be told apart. */
+static void try_machines(struct ww_sql *q)
+{
+	for (const struct ww_sql_view *v = ww_sql_views; v->name; v++) {
+		sqlite3_stmt *st = NULL;
+		char text[100];
+
+		if (!strcmp(v->name, "trace_bounds")) /* one row, of all */
+			continue;
+		snprintf(text, sizeof(text), "SELECT count(DISTINCT machine_id), count(*) > 0 FROM %s", v->name);
+		ok(!sqlite3_prepare_v2(q->db, text, -1, &st, NULL) && sqlite3_step(st) == SQLITE_ROW &&
+		   sqlite3_column_int(st, 0) == 2 * sqlite3_column_int(st, 1), "%s: of two machines, or empty", v->name);
+		sqlite3_finalize(st);
+	}
+}
+
 int main(void)
 {
 	struct ww_facts a, b;
@@ -525,6 +541,7 @@ int main(void)
 	ww_sql_close(q);
 	TAP_NEED(!ww_sql_open(&two, &q, &err), "opens two hosts: %s", err.message);
 	try_two_hosts(q, facts);
+	try_machines(q);
 	try_many(q, "two hosts");
 	try_thread_state(q, "two hosts");
 	ww_sql_close(q);
