@@ -45,12 +45,14 @@ def raw(trace):
             on[cpu] = int(e.payload_field['next_tid'])
         elif name == 'whywait_current':
             on[cpu] = int(e.payload_field['tid'])
-        elif name == 'x86_exceptions_page_fault_user':
+        elif name in ('x86_exceptions_page_fault_user', 'x86_exceptions_page_fault_kernel'):
             faults += 1
         elif m and on.get(cpu):
             tid, way, call = on[cpu], m.group(1), m.group(2)
             if call in ('', 'unknown'):
-                call = numbers[int(e.payload_field['nr' if 'nr' in e.payload_field else 'id'])]
+                nr = int(e.payload_field['nr' if 'nr' in e.payload_field else 'id'])
+                # rt_sigreturn has put -1 there: it ends the call in hand
+                call = open_[tid][0] if nr == -1 and way == 'exit' and tid in open_ else numbers[nr]
             if way == 'entry':
                 calls[call][0] += 1
                 open_[tid] = (call, t)
