@@ -157,6 +157,14 @@ static uint32_t file_written_by_waker(const struct look *l)
 	return peer != WW_NONE ? peer : w->sc_file;
 }
 
+/* The timer is no timeout of the call, but of a descriptor. */
+static bool is_timerfd(const struct look *l)
+{
+	const struct ww_timer_cols *t = &l->m->f->timer;
+
+	return l->fact < t->n && !strcmp(ww_facts_str(l->m->f, t->name[l->fact]), "timerfd_tmrproc");
+}
+
 static void rule_poll(const struct look *l, struct verdict *v)
 {
 	if (l->returned && l->ret == 0) {
@@ -175,7 +183,7 @@ static void rule_poll(const struct look *l, struct verdict *v)
 		v->cause = cause_of(l, file);
 		v->file = v->cause == WW_CA_UNKNOWN ? v->file : file;
 	}
-	if (v->cause == WW_CA_UNKNOWN && !l->returned && l->kind == WW_WK_TIMER)
+	if (v->cause == WW_CA_UNKNOWN && l->kind == WW_WK_TIMER && (!l->returned || is_timerfd(l)))
 		v->cause = WW_CA_TIMER;
 }
 

@@ -218,9 +218,7 @@ void ww_fd_before_call(struct ww_model *m, struct ww_thr *t)
 	if (t->sc->effect == WW_FX_CLOSE && p)
 		ww_fd_set(p, t->sc_fd, WW_NONE);
 	if (t->sc->effect == WW_FX_EPOLL_CTL && p && t->sc_arg[0] != 2 && t->sc_arg[1] >= 0)
-		ww_u64map_put(&m->epoll,
-			      ww_hash_mix(ww_hash_mix(p->index, (uint64_t)t->sc_fd), (uint64_t)t->sc_arg[2]),
-			      (uint64_t)t->sc_arg[1]);
+		ww_ready_registered(m, p, t->sc_fd, (uint64_t)t->sc_arg[2], t->sc_arg[1]);
 }
 
 static void made(struct ww_model *m, struct ww_proc *p, int64_t fd, enum ww_file_kind kind)

@@ -435,6 +435,8 @@ void ww_fd_before_call(struct ww_model *m, struct ww_thr *t);
 uint32_t ww_map_of(const struct ww_proc *p, uint64_t address, uint64_t *ret_offset);
 uint32_t ww_vma_file(struct ww_model *m, const struct ww_thr *t, uint64_t addr, uint64_t *ret_off);
 void ww_ready_at_exit(struct ww_model *m, struct ww_thr *t, const struct ww_event *ev, int64_t ret);
+/* epoll_ctl: the descriptor epfd will tell of fd by `data`. */
+void ww_ready_registered(struct ww_model *m, const struct ww_proc *p, int64_t epfd, uint64_t data, int64_t fd);
 void ww_ready_note(struct ww_model *m, struct ww_thr *t, int64_t fd, uint64_t data);
 
 /* ---- syscall.c ---- */

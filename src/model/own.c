@@ -208,9 +208,7 @@ void ww_on_own_epoll(struct ww_model *m, const struct ww_event *ev)
 
 	if (pid <= 0 || pid > WW_MAX_TID || ww_v_int(ev, OP, 0) == CTL_DEL)
 		return;
-	struct ww_proc *p = ww_proc_get(m, (int32_t)pid);
-	uint64_t key = ww_hash_mix(ww_hash_mix(p->index, ww_v_u64(ev, EPFD)), ww_v_u64(ev, DATA));
-	ww_u64map_put(&m->epoll, key, ww_v_u64(ev, FD));
+	ww_ready_registered(m, ww_proc_get(m, (int32_t)pid), ww_v_int(ev, EPFD, -1), ww_v_u64(ev, DATA), ww_v_int(ev, FD, -1));
 }
 
 void ww_on_own_throttle(struct ww_model *m, const struct ww_event *ev)

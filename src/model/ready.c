@@ -42,6 +42,8 @@ uint32_t ww_v_array(struct ww_model *m, const struct ww_event *ev, const char *f
 	return ww_trace_visit(m->trace, ev, &v, &c, NULL) < 0 ? 0 : c.n;
 }
 
+#define EPOLL_MANY UINT64_MAX /* open descriptors were registered with the same data: which one it is they do not tell */
+
 struct ready_ctx {
 	int64_t fd;    /* of the first entry that is ready; -1 none */
 	int64_t seen_fd;
@@ -99,15 +101,28 @@ static void ready_value(void *ctx, const char *name, const struct ww_value *v, c
 	}
 }
 
+static uint64_t epoll_key(const struct ww_proc *p, int64_t epfd, uint64_t data)
+{
+	return ww_hash_mix(ww_hash_mix(p->index, (uint64_t)epfd), data);
+}
+
+void ww_ready_registered(struct ww_model *m, const struct ww_proc *p, int64_t epfd, uint64_t data, int64_t fd)
+{
+	bool isnew;
+	uint64_t *at = ww_u64map_get(&m->epoll, epoll_key(p, epfd, data), (uint64_t)fd, &isnew);
+
+	if (!isnew && *at != (uint64_t)fd && *at != EPOLL_MANY)
+		*at = *at < p->fds.n && p->fds.v[*at] ? EPOLL_MANY : (uint64_t)fd; /* one that was closed is not meant any more */
+}
+
 void ww_ready_note(struct ww_model *m, struct ww_thr *t, int64_t fd, uint64_t data)
 {
 	struct ww_proc *p = ww_proc_of(m, t);
 
 	if (fd < 0 && p && t->sc_fd >= 0) {
-		uint64_t key = ww_hash_mix(ww_hash_mix(p->index, (uint64_t)t->sc_fd), data);
-		uint64_t *known = ww_u64map_find(&m->epoll, key);
+		const uint64_t *known = ww_u64map_find(&m->epoll, epoll_key(p, t->sc_fd, data));
 
-		fd = known ? (int64_t)*known : -1;
+		fd = known && *known != EPOLL_MANY ? (int64_t)*known : -1;
 	}
 	uint32_t file = ww_fd_file(m, t, fd);
 	if (t->ready_file == WW_NONE)

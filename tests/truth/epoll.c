@@ -41,10 +41,11 @@ static void wait_once(int how, int ep)
 static void waiter(void)
 {
 	int ep = T_TRY(epoll_create1(0));
+	const bool same = T_rand(0, 1); /* the data say nothing: who wakes tells what for */
 	uint64_t buf;
 
 	for (int k = 0; k < NSRC; k++) {
-		struct epoll_event ev = {.events = EPOLLIN, .data.u32 = (uint32_t)k};
+		struct epoll_event ev = {.events = EPOLLIN, .data.u32 = same ? 0 : (uint32_t)k};
 
 		T_TRY(epoll_ctl(ep, EPOLL_CTL_ADD, rd[k], &ev));
 	}

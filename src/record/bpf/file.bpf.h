@@ -141,10 +141,10 @@ static __always_inline u8 ww_anon_kind(struct file *file)
 	bpf_probe_read_kernel_str(&n, sizeof(n), name);
 	if ((u8)n == '[')
 		n >>= 8;
-	u8 second = n >> 8, third = n >> 16;
+	u8 second = n >> 8, sixth = n >> 40; /* "eventf" of eventfd, "eventp" of eventpoll */
 	switch ((u8)n) {
 	case 'e':
-		return third == 'e' ? FK_EVENTFD : third == 'o' ? FK_EPOLL : FK_ANON_OTHER;
+		return sixth == 'f' ? FK_EVENTFD : sixth == 'p' ? FK_EPOLL : FK_ANON_OTHER;
 	case 't':
 		return FK_TIMERFD;
 	case 's':
