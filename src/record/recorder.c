@@ -231,13 +231,13 @@ int ww_recorder_start(struct ww_recorder *rec, struct ww_err *err)
 	for (uint32_t i = 0; i < rec->rings.ncpu; i++)
 		rec->rings.ctl[i].in_tree = rec->opts.all_syscalls;
 	/* Attaching takes its time, program by program; all of them begin at one time. */
-	__atomic_store_n(&rec->skel->bss->ww_frozen, WW_FROZEN_OUTSIDE, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&rec->skel->data_ctl->ww_shared.frozen, WW_FROZEN_OUTSIDE, __ATOMIC_SEQ_CST);
 	int r = whywait_bpf__attach(rec->skel);
 	if (!r && !rec->opts.syscalls_only)
 		faults_attach(rec);
 	if (r)
 		return ww_load_failed(r, err);
-	__atomic_store_n(&rec->skel->bss->ww_frozen, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&rec->skel->data_ctl->ww_shared.frozen, 0, __ATOMIC_SEQ_CST);
 	rec->started = true;
 	rec->flushed_ns = now_ns();
 	return 0;
@@ -294,7 +294,7 @@ int ww_recorder_stop(struct ww_recorder *rec, struct ww_err *err)
 		return 0;
 	/* All CPUs end at one time. Detaching takes its time, program by program: what some still see then and others do
 	 * not would look like a wait, or a busy CPU. */
-	__atomic_store_n(&rec->skel->bss->ww_frozen, WW_FROZEN_OUTSIDE, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&rec->skel->data_ctl->ww_shared.frozen, WW_FROZEN_OUTSIDE, __ATOMIC_SEQ_CST);
 	rec->rings.end_ts_ns = (uint64_t)now_ns();
 	settle();
 	bool known = misses_look_quiet(rec);
@@ -322,12 +322,12 @@ int ww_recorder_snapshot(struct ww_recorder *rec, const char *outdir, struct ww_
 		return ww_err_set(err, WW_EUSAGE, NULL, WW_ERR_NO_OFFSET, "not in flight mode");
 	snprintf(s->outdir, sizeof(s->outdir), "%s", outdir);
 	ww_ring_set_mark(s);
-	__atomic_store_n(&rec->skel->bss->ww_frozen, WW_FROZEN_SNAPSHOT, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&rec->skel->data_ctl->ww_shared.frozen, WW_FROZEN_SNAPSHOT, __ATOMIC_SEQ_CST);
 	settle();
 	for (uint32_t i = 0; i < s->ncpu; i++)
 		s->cpu[i].seq = 0;
 	ret = ww_ring_set_dump(s, err);
-	__atomic_store_n(&rec->skel->bss->ww_frozen, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&rec->skel->data_ctl->ww_shared.frozen, 0, __ATOMIC_SEQ_CST);
 	rec->unseen += ww_ring_set_marked(s);
 	r = ww_ring_set_close_files(s, err);
 	s->outdir[0] = 0;

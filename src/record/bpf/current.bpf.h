@@ -10,8 +10,6 @@
 
 #include "task.bpf.h"
 
-__u32 ww_hides; /* switches are hidden here */
-
 static __always_inline void ww_give_cpu(struct ww_ring_ctl *c, struct task_struct *next)
 {
 	c->on = next->pid + 1;
@@ -31,7 +29,7 @@ static __always_inline bool ww_is_unseen(struct ww_ring_ctl *c, struct task_stru
 static __always_inline void ww_see_switch(struct ww_ring_ctl *c, struct task_struct *prev)
 {
 	if (ww_is_unseen(c, prev))
-		WRITE_ONCE(ww_hides, 1);
+		WRITE_ONCE(ww_shared.hides, 1);
 }
 
 /* whywait_current: tid prio comm */
@@ -67,7 +65,7 @@ static __always_inline bool ww_current_is_in_tree(struct task_struct *cur)
 static __always_inline void ww_see(struct task_struct *cur)
 {
 	if (ww_is_unseen(ww_this_cpu(), cur)) {
-		WRITE_ONCE(ww_hides, 1);
+		WRITE_ONCE(ww_shared.hides, 1);
 		ww_tell_current();
 	}
 }
@@ -75,7 +73,7 @@ static __always_inline void ww_see(struct task_struct *cur)
 /* The same where to ask for the current thread costs something beside the event. */
 static __always_inline void ww_see_current(void)
 {
-	if (READ_ONCE(ww_hides) && !ww_calls_only)
+	if (READ_ONCE(ww_shared.hides) && !ww_calls_only)
 		ww_see(bpf_get_current_task_btf());
 }
 
@@ -85,7 +83,7 @@ static __always_inline void ww_see_regs(struct pt_regs *regs)
 {
 	struct ww_ring_ctl *c = ww_this_cpu();
 
-	if (!READ_ONCE(ww_hides) || READ_ONCE(c->regs) == (u64)regs)
+	if (!READ_ONCE(ww_shared.hides) || READ_ONCE(c->regs) == (u64)regs)
 		return;
 	ww_see(bpf_get_current_task_btf());
 	WRITE_ONCE(c->regs, (u64)regs);

@@ -367,7 +367,7 @@ static __always_inline int ww_emit_sock(u64 at, u64 ino)
 /* Names the file or socket the first time that it is met, and when it has become another one. */
 __noinline int ww_name_once(struct ww_file *f)
 {
-	if (!f || READ_ONCE(ww_frozen)) /* nobody would read the name, and nobody name it again */
+	if (!f || READ_ONCE(ww_shared.frozen)) /* nobody would read the name, and nobody name it again */
 		return 0;
 	struct sock *sk = f->sk;
 
@@ -422,7 +422,7 @@ __noinline int ww_file_at(u64 at, struct ww_file *f)
 	}
 	ww_file_fill(at, f);
 	ww_name_once(f);
-	s->file = READ_ONCE(ww_frozen) ? 0 : at;
+	s->file = READ_ONCE(ww_shared.frozen) ? 0 : at;
 	s->inode = inode;
 	s->ino = ino;
 	s->dentry = dentry;

@@ -13,7 +13,7 @@ __noinline int ww_emit_function(u32 at, u64 address)
 	static const char fmt[] = "%ps";
 	struct ww_slot s;
 
-	if (READ_ONCE(ww_frozen) || __sync_val_compare_and_swap(&f->address, 0, address))
+	if (READ_ONCE(ww_shared.frozen) || __sync_val_compare_and_swap(&f->address, 0, address))
 		return 0; /* or another CPU was faster */
 	long bytes = bpf_snprintf(f->name, sizeof(f->name), fmt, &address, sizeof(address));
 	u32 n = bytes > WW_FUNCTION_NAME ? WW_FUNCTION_NAME : bytes;

@@ -14,6 +14,7 @@
 
 #include "wire.h"
 
+struct ww_shared ww_shared SEC(".data.ctl");
 struct ww_ring_ctl ww_ctl[WW_MAX_CPUS] SEC(".data.ctl");
 
 __u32 ww_prog_ids[WW_MAX_PROGS];  /* user space fills these after loading */

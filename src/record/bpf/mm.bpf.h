@@ -5,22 +5,15 @@
 #include "current.bpf.h"
 #include "vma.bpf.h"
 
-/* Who is in a fault on this CPU: one that sleeps in it, and is not the last to have begun one here, is not met again. */
-static u32 ww_fault_tids[WW_MAX_CPUS];
-
-static __always_inline u32 *ww_fault_tid(void)
-{
-	return &ww_fault_tids[bpf_get_smp_processor_id() & (WW_MAX_CPUS - 1)];
-}
-
 static __always_inline void ww_emit_fault(u32 id, u64 address, struct pt_regs *regs, u64 code)
 {
+	struct ww_ring_ctl *c = ww_this_cpu();
 	struct ww_slot s;
 	u8 *p;
 
-	if (!ww_this_cpu()->in_tree)
+	if (!c->in_tree)
 		return;
-	*ww_fault_tid() = bpf_get_current_pid_tgid();
+	c->fault_of = c->on + 1;
 	p = ww_reserve_here(&s, id, 17);
 	if (!p)
 		return;
@@ -50,15 +43,17 @@ int BPF_PROG(ww_page_fault_kernel, unsigned long address, struct pt_regs *regs, 
 	return 0;
 }
 
-/* whywait_page_in: dev ino offset bytes. Only within a page fault: what it was for, and what was read ahead. */
+/* whywait_page_in: dev ino offset bytes. Only within a page fault: what it was for, and what was read ahead. Who sleeps in
+ * his, and is not the last to have begun one here, is not met again. */
 SEC("tp_btf/mm_filemap_add_to_page_cache")
 int BPF_PROG(ww_page_in, struct folio *folio)
 {
+	struct ww_ring_ctl *c = ww_this_cpu();
 	struct ww_slot s;
 	u8 *p;
 
 	ww_see_current();
-	if (!ww_this_cpu()->in_tree || *ww_fault_tid() != (u32)bpf_get_current_pid_tgid())
+	if (!c->in_tree || c->fault_of != c->on + 1)
 		return 0;
 	u64 inode = WW_GET(address_space, WW_GET(folio, folio, mapping), host);
 	p = ww_reserve(&s, WW_EV_WHYWAIT_PAGE_IN, 24);
@@ -107,7 +102,7 @@ static __always_inline void ww_emit_map(struct task_struct *t, struct ww_fault_a
 	struct ww_slot s;
 	u8 *p;
 
-	if ((was && *was == now) || READ_ONCE(ww_frozen))
+	if ((was && *was == now) || READ_ONCE(ww_shared.frozen))
 		return;
 	bpf_map_update_elem(&ww_maps_told, &key, &now, BPF_ANY);
 	p = ww_reserve(&s, WW_EV_WHYWAIT_MAP, 40);
@@ -133,7 +128,7 @@ int ww_fault_end(struct ww_perf_data *ctx)
 
 	if (!ww_current_is_in_tree(t))
 		return 0;
-	*ww_fault_tid() = 0;
+	ww_this_cpu()->fault_of = 0;
 	ww_fault_where(t, &at);
 	if (ww_stacks && at.file && at.flags & VM_EXEC)
 		ww_emit_map(t, &at);

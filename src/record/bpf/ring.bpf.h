@@ -30,7 +30,6 @@ const volatile __u32 ww_sub_mask = 4095; /* sub_bytes - 1 */
 const volatile __u32 ww_sub_shift = 12;
 const volatile __u32 ww_nsub = 1;        /* sub-buffers of a CPU, a power of two */
 const volatile bool ww_overwrite;      /* flight mode: the oldest sub-buffer is given up */
-__u32 ww_frozen;                         /* WW_FROZEN_* of wire.h */
 
 #define READ_ONCE(x)     (*(volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
@@ -120,7 +119,7 @@ __noinline int ww_take(u32 id, u32 bytes, struct ww_place *o)
 {
 	u32 cpu = bpf_get_smp_processor_id() & (WW_MAX_CPUS - 1);
 	struct ww_ring_ctl *c = &ww_ctl[cpu];
-	u32 frozen = READ_ONCE(ww_frozen), off, head;
+	u32 frozen = READ_ONCE(ww_shared.frozen), off, head;
 	u64 pos, ts;
 
 	if (!o || frozen) {
@@ -243,7 +242,7 @@ static __always_inline u8 *ww_try_here(struct ww_slot *slot, u32 id, u32 add, u6
 	u8 *data = bpf_map_lookup_elem(&ww_rings, &index);
 
 	/* A stamp that is before the last one has its high bits set here, too. */
-	if (!data || !off || off + add > ww_sub_mask || (ts - READ_ONCE(c->last_ts_ns)) >> 32 || READ_ONCE(ww_frozen) ||
+	if (!data || !off || off + add > ww_sub_mask || (ts - READ_ONCE(c->last_ts_ns)) >> 32 || READ_ONCE(ww_shared.frozen) ||
 	    __sync_val_compare_and_swap(&c->pos, pos, pos + add) != pos)
 		return NULL;
 	WRITE_ONCE(c->last_ts_ns, ts);

@@ -48,7 +48,6 @@ struct {
 	__type(key, u32);
 	__type(value, u32);
 } ww_throttled SEC(".maps");
-__u32 ww_throttled_seen;
 
 static __always_inline void ww_emit_throttle(u32 tid, u32 on)
 {
@@ -67,12 +66,12 @@ static __always_inline void ww_check_throttle(struct task_struct *prev, struct t
 	u32 tid = prev->pid, one = 1;
 
 	if (tid && ww_is_throttled(prev)) {
-		ww_throttled_seen = 1;
+		ww_shared.throttled = 1;
 		bpf_map_update_elem(&ww_throttled, &tid, &one, BPF_ANY);
 		ww_emit_throttle(tid, 1);
 	}
 	tid = next->pid;
-	if (ww_throttled_seen && tid && !bpf_map_delete_elem(&ww_throttled, &tid))
+	if (ww_shared.throttled && tid && !bpf_map_delete_elem(&ww_throttled, &tid))
 		ww_emit_throttle(tid, 0);
 }
 
@@ -346,7 +345,7 @@ int BPF_PROG(ww_sched_process_exec, struct task_struct *t, pid_t old_tid, struct
 
 	ww_see_current();
 	if (ww_this_cpu()->in_tree)
-		__sync_fetch_and_add(&ww_lives, 1);
+		__sync_fetch_and_add(&ww_shared.lives, 1);
 	if (!room)
 		return 0;
 	u32 n = ww_name_read(room, bprm->filename);
@@ -379,7 +378,7 @@ int BPF_PROG(ww_sched_process_exit, struct task_struct *t)
 {
 	ww_see_current();
 	if (ww_this_cpu()->in_tree)
-		__sync_fetch_and_add(&ww_lives, 1);
+		__sync_fetch_and_add(&ww_shared.lives, 1);
 	ww_emit_end(WW_EV_SCHED_PROCESS_EXIT, t);
 	return 0;
 }

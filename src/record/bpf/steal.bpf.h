@@ -10,8 +10,6 @@
 
 #include "task.bpf.h"
 
-__u64 ww_steal_seen[WW_MAX_CPUS];
-
 #define WW_STEAL_LEAST_NS 1000
 
 /* whywait_stolen: ns. `t` is on this CPU. */
@@ -23,12 +21,12 @@ static __always_inline void ww_check_stolen(struct task_struct *t)
 	if (!bpf_core_field_exists(struct rq, prev_steal_time_rq) || !bpf_core_field_exists(struct sched_entity, cfs_rq) ||
 	    !bpf_core_field_exists(struct cfs_rq, rq))
 		return;
-	__u64 *seen = &ww_steal_seen[bpf_get_smp_processor_id() & (WW_MAX_CPUS - 1)];
-	u64 now = t->se.cfs_rq->rq->prev_steal_time_rq, before = *seen;
+	struct ww_ring_ctl *c = ww_this_cpu();
+	u64 now = t->se.cfs_rq->rq->prev_steal_time_rq, before = c->steal_ns;
 
 	if (now < before + WW_STEAL_LEAST_NS)
 		return;
-	*seen = now;
+	c->steal_ns = now;
 	if (!before) /* since the machine started */
 		return;
 	p = ww_reserve(&s, WW_EV_WHYWAIT_STOLEN, 8);

@@ -13,8 +13,6 @@ struct {
 	__type(value, u32);
 } ww_targets SEC(".maps");
 
-__u32 ww_lives; /* counts what ends an address space's use in the tree: an exec, an exit */
-
 const volatile bool ww_all_syscalls;
 const volatile bool ww_calls_only; /* no switch tells us whose the CPU is */
 const volatile bool ww_light;

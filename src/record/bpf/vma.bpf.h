@@ -118,7 +118,7 @@ struct {
 static __always_inline void ww_fault_where(struct task_struct *t, struct ww_fault_at *at)
 {
 	struct mm_struct *mm = t->mm;
-	u32 seq = 0, i = at->address >> AREA_SHIFT & (AREAS - 1), lives = READ_ONCE(ww_lives);
+	u32 seq = 0, i = at->address >> AREA_SHIFT & (AREAS - 1), lives = READ_ONCE(ww_shared.lives);
 	struct ww_area *a = bpf_map_lookup_elem(&ww_areas, &i);
 	bool counted = ww_mm_seq(mm, &seq);
 
@@ -137,7 +137,7 @@ static __always_inline void ww_fault_where(struct task_struct *t, struct ww_faul
 		bpf_find_vma(t, at->address, ww_fault_vma, at, 0);
 	if (at->file)
 		ww_file_at(at->file, &at->f);
-	if (!counted || !a || READ_ONCE(ww_frozen)) /* then the file has not been named */
+	if (!counted || !a || READ_ONCE(ww_shared.frozen)) /* then the file has not been named */
 		return;
 	a->mm = (u64)mm;
 	a->start = at->start;

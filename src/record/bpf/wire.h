@@ -62,7 +62,7 @@ WW_STATIC_ASSERT(sizeof(struct ww_packet_head) == 84);
 #define WW_COMMIT_EVENT (1ull << 40)
 #define WW_COMMIT_BYTES (WW_COMMIT_EVENT - 1)
 
-/* ww_frozen: no event is taken. While a snapshot is read it is lost, and counted; before the recording's begin, which
+/* ww_shared.frozen: no event is taken. While a snapshot is read it is lost, and counted; before the recording's begin, which
  * is one moment for all programs, and after its end it is none of it. */
 #define WW_FROZEN_SNAPSHOT 1
 #define WW_FROZEN_OUTSIDE  2
@@ -80,20 +80,33 @@ struct ww_sub {
 WW_STATIC_ASSERT(sizeof(struct ww_sub) == WW_TAIL - WW_SUB_AT);
 WW_STATIC_ASSERT(WW_SUB_AT >= WW_SLACK);
 
-/* One for each CPU, in the program's .data.ctl, on cache lines of its own. */
+/* What all CPUs look at and hardly anybody changes. In .data.ctl before the next, whose page it shares: a look at a page
+ * that was not looked at for long costs more than the look. */
+struct ww_shared {
+	ww_u32 frozen; /* WW_FROZEN_* */
+	ww_u32 hides;  /* switches are hidden here: bpf/current.bpf.h */
+	ww_u32 lives;  /* counts what ends an address space's use in the tree: an exec, an exit */
+	ww_u32 throttled; /* somebody was: bpf/sched.bpf.h */
+	ww_u32 pad[28];
+};
+WW_STATIC_ASSERT(sizeof(struct ww_shared) == 128);
+
+/* One for each CPU, in the program's .data.ctl, on cache lines of its own: what most events need is the first. */
 struct ww_ring_ctl {
 	ww_u64 pos;        /* bytes reserved */
 	ww_u64 last_ts_ns; /* at or below the last event's stamp */
 	ww_u64 lost;
 	ww_u32 in_tree;    /* the task on this CPU belongs to the target's tree */
 	ww_s32 irq_depth;  /* handlers and softirqs that are running on this CPU */
+	ww_u32 on;         /* whom the last switch gave the CPU to: tid + 1; 0 not known */
+	ww_u32 fault_of;   /* who has begun a page fault here last: his `on` + 1; 0: it has ended */
+	ww_u64 regs;       /* where the registers of who has it are saved; 0: not seen since the last switch */
+	ww_u64 steal_ns;   /* the run queue's stolen time, when it was looked at last */
+	ww_u64 pad0;
+	ww_u64 read_n;     /* the reader's: sub-buffers below this number are free */
 	ww_u64 missed;     /* programs that the kernel skipped here, when it was looked at last */
 	ww_u64 function;   /* see bpf/function.bpf.h */
-	ww_u32 on;         /* whom the last switch gave the CPU to: tid + 1; 0 not known */
-	ww_u32 pad0;
-	ww_u64 regs;       /* where the registers of who has it are saved; 0: not seen since the last switch */
-	ww_u64 read_n;     /* the reader's: sub-buffers below this number are free */
-	ww_u64 pad2[7];
+	ww_u64 pad1[5];
 };
 WW_STATIC_ASSERT(sizeof(struct ww_ring_ctl) == 128);
 
