@@ -13,7 +13,7 @@ __noinline int ww_emit_fd(u32 fd, u32 what)
 	u8 *p;
 
 	if (what != FD_CLOSED)
-		ww_file_of_fd(fd, &f);
+		ww_file_of_fd(bpf_get_current_task_btf(), fd, &f);
 	if (what == FD_NAME)
 		return 0;
 	p = ww_reserve(&s, WW_EV_WHYWAIT_FD, 21);

@@ -433,9 +433,8 @@ __noinline int ww_file_at(u64 at, struct ww_file *f)
 }
 
 /* Fills f from the current task's descriptor, and names it. The typed pointers of the task are read without a call. */
-static __always_inline void ww_file_of_fd(u32 fd, struct ww_file *f)
+static __always_inline void ww_file_of_fd(struct task_struct *t, u32 fd, struct ww_file *f)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
 	struct files_struct *files = t->files;
 
 	if (!files || fd >= files->fdt->max_fds)

@@ -24,7 +24,7 @@ static __always_inline u8 *ww_emit_block(struct ww_slot *s, struct task_struct *
 	if (c.returned)
 		flags |= BLOCK_RETURNED;
 	else if (ww_fd_call(&c) & WW_FC_FIRST)
-		ww_file_of_fd(c.arg[0], &f);
+		ww_file_of_fd(prev, c.arg[0], &f);
 	p = ww_reserve_two_here(s, WW_EV_WHYWAIT_BLOCK, BLOCK_BYTES, WW_EV_SCHED_SWITCH, SWITCH_BYTES);
 	if (!p)
 		return NULL;
@@ -305,8 +305,10 @@ int BPF_PROG(ww_sched_process_fork, struct task_struct *parent, struct task_stru
 	u8 *p;
 
 	ww_see_current();
-	if (!ww_all_syscalls && tgid == child->pid && ww_in_tree(parent->tgid))
+	if (!ww_all_syscalls && tgid == child->pid && ww_in_tree(parent->tgid)) {
 		bpf_map_update_elem(&ww_targets, &tgid, &one, BPF_ANY);
+		__sync_fetch_and_add(&ww_shared.tree, 1);
+	}
 	if (n > 4)
 		n = 4;
 	p = ww_reserve(&s, WW_EV_SCHED_PROCESS_FORK, 28 + 20 + 1 + 4 * n + 8);
@@ -388,8 +390,8 @@ int BPF_PROG(ww_sched_process_free, struct task_struct *t)
 {
 	u32 tgid = t->tgid;
 
-	if (tgid == t->pid)
-		bpf_map_delete_elem(&ww_targets, &tgid);
+	if (tgid == t->pid && !bpf_map_delete_elem(&ww_targets, &tgid))
+		__sync_fetch_and_add(&ww_shared.tree, 1);
 	ww_emit_end(WW_EV_SCHED_PROCESS_FREE, t);
 	return 0;
 }

@@ -44,6 +44,7 @@ int ww_look_at_tree(void *ctx)
 {
 	u32 tgid = bpf_get_current_pid_tgid() >> 32;
 
+	__sync_fetch_and_add(&ww_shared.tree, 1);
 	ww_this_cpu()->in_tree = tgid && ww_in_tree(tgid);
 	return 0;
 }

@@ -87,9 +87,12 @@ struct ww_shared {
 	ww_u32 hides;  /* switches are hidden here: bpf/current.bpf.h */
 	ww_u32 lives;  /* counts what ends an address space's use in the tree: an exec, an exit */
 	ww_u32 throttled; /* somebody was: bpf/sched.bpf.h */
-	ww_u32 pad[28];
+	ww_u32 tree;   /* counts what joins and leaves the tree */
+	ww_u32 pad[27];
 };
 WW_STATIC_ASSERT(sizeof(struct ww_shared) == 128);
+
+#define WW_KNOWN 4
 
 /* One for each CPU, in the program's .data.ctl, on cache lines of its own: what most events need is the first. */
 struct ww_ring_ctl {
@@ -106,7 +109,8 @@ struct ww_ring_ctl {
 	ww_u64 read_n;     /* the reader's: sub-buffers below this number are free */
 	ww_u64 missed;     /* programs that the kernel skipped here, when it was looked at last */
 	ww_u64 function;   /* see bpf/function.bpf.h */
-	ww_u64 pad1[5];
+	ww_u64 known[WW_KNOWN]; /* processes that had the CPU last: tgid << 32 | ww_shared.tree << 1 | is in the tree */
+	ww_u64 pad1;
 };
 WW_STATIC_ASSERT(sizeof(struct ww_ring_ctl) == 128);
 
