@@ -97,30 +97,42 @@ static void add_states(const struct lane *l, uint32_t from, uint32_t to, int64_t
 		add_one(&sum[state_kind(state[i])], start[i], dur[i], ts_ns);
 }
 
+#define SPAN 4096u /* rows that are looked at together */
+#define APART 256u /* rows that lie so far from each other are not */
+
+/* Rows that lie near each other, least .. least + span - 1, of which row[0 .. n - 1] are the CPU's. */
+static void add_near(const struct lane *l, const uint32_t *row, uint32_t n, uint32_t least, uint32_t span, int64_t ts_ns, uint64_t *sum)
+{
+	const struct ww_run_cols *c = &l->f->run;
+	int64_t start[SPAN], dur[SPAN];
+	uint32_t thread[SPAN];
+
+	ww_file_peek(l->f, c->start_ts_ns, sizeof(*start), least, span, start);
+	ww_file_peek(l->f, c->dur_ns, sizeof(*dur), least, span, dur);
+	ww_file_peek(l->f, c->thread, sizeof(*thread), least, span, thread);
+	for (uint32_t i = 0; i < n; i++)
+		add_one(&sum[run_kind(l->f, thread[row[i] - least])], start[row[i] - least], dur[row[i] - least], ts_ns);
+}
+
+/* A CPU's runs stand near each other, between those of the other CPUs; but some of one that is idle stand far apart. */
 static void add_runs(const struct lane *l, uint32_t from, uint32_t to, int64_t ts_ns, uint64_t *sum)
 {
-	enum { SPAN = 4096 };
-	const struct ww_run_cols *c = &l->f->run;
-	uint32_t row[RUN_STEP], thread[SPAN], least = UINT32_MAX, most = 0, n = to - from;
-	int64_t start[SPAN], dur[SPAN];
+	uint32_t row[RUN_STEP];
+	const uint32_t n = to - from;
 
 	ww_file_peek(l->f, l->f->run_of_cpu, sizeof(*row), from, n, row);
-	for (uint32_t i = 0; i < n; i++) {
-		least = WW_MIN(least, row[i]);
-		most = WW_MAX(most, row[i]);
-	}
-	if (n && most - least < SPAN) { /* a CPU's runs stand near each other, between those of the other CPUs */
-		ww_file_peek(l->f, c->start_ts_ns, sizeof(*start), least, most - least + 1, start);
-		ww_file_peek(l->f, c->dur_ns, sizeof(*dur), least, most - least + 1, dur);
-		ww_file_peek(l->f, c->thread, sizeof(*thread), least, most - least + 1, thread);
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t at = row[i] - least;
+	for (uint32_t i = 0, end; i < n; i = end) {
+		uint32_t least = row[i], most = row[i];
 
-		if (most - least < SPAN)
-			add_one(&sum[run_kind(l->f, thread[at])], start[at], dur[at], ts_ns);
-		else
-			add_one(&sum[run_kind(l->f, c->thread[row[i]])], c->start_ts_ns[row[i]], c->dur_ns[row[i]], ts_ns);
+		for (end = i + 1; end < n; end++) {
+			const uint32_t lo = WW_MIN(least, row[end]), hi = WW_MAX(most, row[end]);
+
+			if (hi - lo >= SPAN || lo + APART < least || hi > most + APART)
+				break;
+			least = lo;
+			most = hi;
+		}
+		add_near(l, row + i, end - i, least, most - least + 1, ts_ns, sum);
 	}
 }
 
