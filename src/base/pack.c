@@ -125,16 +125,13 @@ struct steps {
 WW_FOR_EACH_CPU static bool rises(const uint64_t *v, uint32_t n)
 {
 	const uint32_t tried = WW_MIN(n - 1, RISING_TRIED);
-	uint64_t ups = 0;
+	uint64_t ups = 0, downs = 0;
 
-	for (uint32_t i = 0; i < tried; i++)
+	for (uint32_t i = 0; i < tried; i++) {
 		ups += v[i + 1] > v[i];
-	return ups * 4 > (uint64_t)tried * 3;
-}
-
-static uint64_t zigzag(int64_t v)
-{
-	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+		downs += v[i + 1] < v[i];
+	}
+	return ups * 4 > tried && downs * 4 < tried;
 }
 
 WW_FOR_EACH_CPU static void measure_steps(const uint64_t *v, uint32_t n, struct steps *ret)
@@ -305,4 +302,15 @@ uint32_t ww_pack(const uint64_t *v, uint32_t n, uint8_t *out, struct ww_pack_ran
 		return pack_parts(v, n, &m, out);
 	struct head h = {.kind = FLAT, .width = (uint8_t)width, .base = m.least};
 	return finish(&h, out, put_all(out + sizeof(h), v, n, width, m.least));
+}
+
+uint32_t ww_pack_small(const uint64_t *v, uint32_t n, uint8_t *out, struct ww_pack_range *ret_range)
+{
+	struct ww_pack_range range;
+	const uint32_t bytes = ww_pack(v, n, out, &range), limit = bytes - bytes / 16;
+	const uint32_t small = bytes > 4 * sizeof(struct head) ? ww_squeeze(v, n, range.min, rises(v, n), out, limit) : 0;
+
+	if (ret_range)
+		*ret_range = range;
+	return small ? small : bytes;
 }

@@ -85,6 +85,8 @@ static bool is_block(const uint8_t *p, size_t bytes, uint32_t n)
 	case WORDS:
 		return h.words && h.words <= WW_PACK_WORDS && h.word_width <= 64 && h.width == width_of(h.words - 1) &&
 		       words_bytes(n, h.words, h.word_width) <= bytes;
+	case SQUEEZED:
+		return h.width && h.width <= 8 && h.word_width <= 1 && h.words <= bytes - sizeof(h);
 	}
 	return false;
 }
@@ -171,6 +173,11 @@ static void widen_bounds(struct ww_pack_range *b, uint64_t base, unsigned width)
 	b->max = most < base ? UINT64_MAX : WW_MAX(b->max, most);
 }
 
+bool ww_pack_is_squeezed(const uint8_t *p, size_t bytes)
+{
+	return bytes >= sizeof(struct head) && head_of(p).kind == SQUEEZED;
+}
+
 bool ww_pack_bounds(const uint8_t *p, size_t bytes, uint32_t n, struct ww_pack_range *ret)
 {
 	uint64_t base[WW_PACK_PARTS];
@@ -180,7 +187,7 @@ bool ww_pack_bounds(const uint8_t *p, size_t bytes, uint32_t n, struct ww_pack_r
 	const struct head h = head_of(p);
 	p += sizeof(h);
 	*ret = (struct ww_pack_range){UINT64_MAX, 0};
-	if (h.kind == STEPS) { /* it tells nothing */
+	if (h.kind == STEPS || h.kind == SQUEEZED) { /* it tells nothing */
 		*ret = (struct ww_pack_range){0, UINT64_MAX};
 	} else if (h.kind == PARTS) {
 		get_all(p + parts_in(n), parts_in(n), h.width, h.base, base);
@@ -193,6 +200,18 @@ bool ww_pack_bounds(const uint8_t *p, size_t bytes, uint32_t n, struct ww_pack_r
 	return true;
 }
 
+static bool unpack_squeezed(const uint8_t *p, const struct head *h, uint32_t n, uint32_t first, uint32_t count, uint64_t *ret)
+{
+	uint64_t all[WW_PACK_ROWS];
+
+	if (count == n)
+		return ww_unsqueeze(p, h, n, ret);
+	if (!ww_unsqueeze(p, h, n, all))
+		return false;
+	memcpy(ret, all + first, count * sizeof(*ret));
+	return true;
+}
+
 bool ww_unpack_some(const uint8_t *p, size_t bytes, uint32_t n, uint32_t first, uint32_t count, uint64_t *ret)
 {
 	if (!is_block(p, bytes, n) || count > n || first > n - count)
@@ -202,6 +221,8 @@ bool ww_unpack_some(const uint8_t *p, size_t bytes, uint32_t n, uint32_t first, 
 	p += sizeof(h);
 	if (h.kind == WORDS)
 		return unpack_words(p, &h, first, count, ret);
+	if (h.kind == SQUEEZED)
+		return unpack_squeezed(p, &h, n, first, count, ret);
 	if (h.kind == FLAT)
 		get_from(p, first, count, h.width, h.base, ret);
 	else if (h.kind == STEPS)

@@ -178,6 +178,15 @@ uint64_t ww_facts_unpacked_bytes(const struct ww_facts *f)
 
 /* ---- rows without pages ---- */
 
+/* Who wants a few rows of a squeezed block, or of what is counted from one, has it all unpacked: others will want theirs. */
+static bool takes_all(const struct file_reader *r, uint32_t column, uint32_t b)
+{
+	const struct file_column *c = &r->columns[column];
+	const struct block_place *p = &r->blocks[r->places[column - c->is_length].first_block + b];
+
+	return ww_pack_is_squeezed(r->p + p->offset, p->bytes);
+}
+
 bool ww_facts_lazy_peek(struct ww_facts_lazy *l, const void *column, uint32_t first, uint32_t n, void *ret)
 {
 	struct area *a = l->area;
@@ -194,7 +203,7 @@ bool ww_facts_lazy_peek(struct ww_facts_lazy *l, const void *column, uint32_t fi
 		const uint32_t b = first / WW_PACK_ROWS, at = first % WW_PACK_ROWS,
 			       count = WW_MIN(n, ww_file_rows_in(place->rows, b) - at);
 
-		if (!ww_file_unpack(&l->r, a->column, b, at, count, v) || !ww_file_obeys(&a->rule, v, count))
+		if (takes_all(&l->r, a->column, b) || !ww_file_unpack(&l->r, a->column, b, at, count, v) || !ww_file_obeys(&a->rule, v, count))
 			return false; /* who reads the column has it mended */
 		ww_file_narrow(c, v, count, to);
 		to += (size_t)count * c->size;

@@ -31,7 +31,9 @@ struct save {
 	_Atomic uint64_t end;  /* of the file so far */
 	_Atomic int failed;    /* errno; or EDOM: no reader would believe these facts */
 	_Atomic uint32_t false_column; /* EDOM: because of it */
+	_Atomic uint64_t sampled; /* bytes of all blocks, from some */
 	uint64_t limit;        /* on the file's size */
+	bool small;            /* blocks are squeezed, which takes time */
 };
 
 static bool write_at(struct save *s, const void *p, size_t n, uint64_t at)
@@ -103,11 +105,11 @@ static uint32_t pack_rows(const struct save *s, uint32_t i, uint64_t row, uint32
 		ww_file_widen(c, from, n, v);
 		*ret_range = ww_file_range(v, n);
 		take_distances(v, begin + row, n, row + n < s->places[i].rows);
-		return ww_pack(v, n, out, NULL);
+		return s->small ? ww_pack_small(v, n, out, NULL) : ww_pack(v, n, out, NULL);
 	}
 	if (!all_same(from, c->size, n)) {
 		ww_file_widen(c, from, n, v);
-		return ww_pack(v, n, out, ret_range);
+		return s->small ? ww_pack_small(v, n, out, ret_range) : ww_pack(v, n, out, ret_range);
 	}
 	ww_file_widen(c, from, 1, v);
 	*ret_range = (struct ww_pack_range){*v, *v};
@@ -158,6 +160,44 @@ static void plan(struct save *s)
 	s->blocks = ww_xcalloc(s->nblocks + 1, sizeof(*s->blocks));
 }
 
+/* ---- how small ---- */
+
+#define GOAL_PERCENT 55u /* of the trace's bytes: 60 with what is no block */
+#define UNLIKELY 3u      /* packed facts are at most a fifth of what they are in memory */
+#define SAMPLE 16u       /* blocks of which one is tried */
+
+static void sample_column(void *ctx, uint32_t i)
+{
+	struct save *s = ctx;
+	const uint64_t rows = s->places[i].rows;
+	uint64_t v[WW_PACK_ROWS], bytes = 0, tried = 0;
+	uint8_t *block = ww_xmalloc(WW_PACK_MAX_BYTES);
+	struct ww_pack_range range;
+
+	for (uint64_t row = 0; row < rows; row += SAMPLE * WW_PACK_ROWS) {
+		const uint32_t n = (uint32_t)WW_MIN(rows - row, WW_PACK_ROWS);
+
+		bytes += pack_rows(s, i, row, n, v, block, &range);
+		tried += n;
+	}
+	if (tried)
+		s->sampled += bytes * rows / tried;
+	free(block);
+}
+
+/* Facts of a trace that its recorder compressed are squeezed, too, when they would be near its size otherwise. */
+static bool wants_small(struct save *s, uint64_t trace_bytes)
+{
+	uint64_t unpacked = 0;
+
+	for (uint32_t i = 0; i < s->ncolumns; i++)
+		unpacked += s->places[i].rows * s->columns[i].size;
+	if (unpacked / UNLIKELY <= trace_bytes)
+		return false;
+	ww_par_run(s->ncolumns, sample_column, s);
+	return s->sampled > trace_bytes * GOAL_PERCENT / 100;
+}
+
 static bool save_rest(struct save *s, const struct ww_facts_key *key, const struct ww_facts_notes *notes)
 {
 	struct file_head h = {.magic = FILE_MAGIC, .endian = FILE_ENDIAN, .columns = s->ncolumns, .key = *key,
@@ -193,6 +233,7 @@ static int save_all(struct save *s, const struct ww_facts_key *key, const struct
 	s->limit = getrlimit(RLIMIT_FSIZE, &lim) || lim.rlim_cur == RLIM_INFINITY ? INT64_MAX : lim.rlim_cur;
 	s->end = sizeof(struct file_head);
 	plan(s);
+	s->small = wants_small(s, key->bytes);
 	ww_par_run(s->ncolumns, save_column, s);
 	if (!s->failed)
 		save_rest(s, key, notes);

@@ -13,7 +13,7 @@
 #define ROUNDS 40000u /* of each thread; 5 states each */
 #define STEP_NS 1000
 
-static const struct ww_facts_key key = {1, 2, 3, 4};
+static const struct ww_facts_key key = {1, 2, 3, UINT64_C(1) << 40}; /* of a large trace: not squeezed */
 
 /* One round: user, a call in which it is interrupted, blocks for a disk or a futex, and is ready; a fault; packets. */
 static void add_round(struct ww_facts *f, uint32_t t, uint32_t k, const uint32_t *file)

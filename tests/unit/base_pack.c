@@ -16,10 +16,17 @@ static uint64_t rnd(void)
 static uint64_t v[WW_PACK_ROWS], got[WW_PACK_ROWS];
 static uint8_t block[WW_PACK_MAX_BYTES];
 
+static bool small; /* squeezed where that is shorter */
+
+static uint32_t pack(uint32_t n)
+{
+	return small ? ww_pack_small(v, n, block, NULL) : ww_pack(v, n, block, NULL);
+}
+
 /* Packs, moves to a place that ends where the block ends, unpacks. */
 static bool back(uint32_t n, uint32_t *ret_bytes)
 {
-	uint32_t bytes = ww_pack(v, n, block, NULL);
+	uint32_t bytes = pack(n);
 	uint8_t *exact = ww_xmalloc(bytes);
 
 	memcpy(exact, block, bytes);
@@ -93,6 +100,26 @@ static void kinds(void)
 	is_i64(wrong, 0, "blocks around the limit of the dictionary come back");
 }
 
+static void squeezed(void)
+{
+	uint32_t bytes, plain, wrong = 0;
+	struct ww_pack_range range;
+
+	for (uint32_t i = 0; i < WW_PACK_ROWS; i++)
+		v[i] = (i * 7919u % 12) * 1000003u + (i % 12 == 5 ? rnd() % 9 : 0);
+	small = false;
+	wrong += !back(WW_PACK_ROWS, &plain);
+	small = true;
+	wrong += !back(WW_PACK_ROWS, &bytes) || !ww_pack_is_squeezed(block, bytes);
+	ok(!wrong && bytes < plain / 2, "what repeats itself is squeezed to less than half: %u of %u", bytes, plain);
+	ww_pack_small(v, WW_PACK_ROWS, block, &range);
+	ok(range.min == 0 && range.max >= 11 * 1000003u && range.max < 11 * 1000003u + 9, "its range is that of its values");
+	for (uint32_t i = 0; i < WW_PACK_ROWS; i++)
+		v[i] = rnd();
+	wrong += !back(WW_PACK_ROWS, &bytes) || ww_pack_is_squeezed(block, bytes);
+	is_i64(wrong, 0, "and noise is not");
+}
+
 static void damage(void)
 {
 	uint32_t same = 0, refused = 0, other = 0;
@@ -103,7 +130,7 @@ static void damage(void)
 
 		for (uint32_t i = 0; i < n; i++)
 			v[i] = round % 3 == 0 ? rnd() >> w : round % 3 == 1 ? i * 1000u + (rnd() >> (w | 48)) : (rnd() % 50) << 40;
-		uint32_t bytes = ww_pack(v, n, block, NULL);
+		uint32_t bytes = pack(n);
 		uint8_t *p = ww_xmalloc(bytes);
 		memcpy(p, block, bytes);
 		for (int k = 0; k < 3; k++)
@@ -144,6 +171,11 @@ int main(void)
 	widths();
 	kinds();
 	damage();
+	squeezed();
+	widths();
+	kinds();
+	damage();
+	small = false;
 	checksums();
 	return done_testing();
 }

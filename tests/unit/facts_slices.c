@@ -106,10 +106,11 @@ static void compare(const struct ww_facts *truth, const struct ww_facts *f, uint
 	ok(!wrong && !wrong_on_cpus, "%s: %u slices, %u of threads and %u of CPUs wrong", what, slices, wrong, wrong_on_cpus);
 }
 
-static void from_file(const struct ww_facts *f)
+/* trace_bytes: of a small one the facts are squeezed */
+static void from_file(const struct ww_facts *f, uint64_t trace_bytes)
 {
 	const struct ww_facts_again again = {.min_bytes = 1};
-	const struct ww_facts_key key = {1, 2, 3, 4};
+	const struct ww_facts_key key = {1, 2, 3, trace_bytes};
 	struct ww_facts_notes notes = {0};
 	char dir[] = "/var/tmp/facts-slices-XXXXXX", *file;
 	struct ww_err err = {0};
@@ -142,7 +143,8 @@ int main(void)
 	ww_facts_release(&f);
 	make(&f, 40000, 9);
 	compare(&f, &f, 100, "many rows");
-	from_file(&f);
+	from_file(&f, UINT64_C(1) << 40);
+	from_file(&f, 4);
 	ww_facts_release(&f);
 	make(&f, 0, 9);
 	compare(&f, &f, 10, "no rows");
