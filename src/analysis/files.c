@@ -15,13 +15,13 @@ extern const struct ww_analysis ww_analysis_files, ww_analysis_files_process, ww
 enum { READ, READS, CACHED, WRITTEN, WRITES, OTHER, RECORDED, TIME, IN_CACHE, BLOCKED, DISK, OTHER_BLOCKED, P50, P99, MAX, FAILED, NSUMS };
 
 #define SUM_COLUMNS(at)                                                                            \
-	[(at) + READ] = {"read_bytes", "read", WW_T_BYTES, "returned by read-like calls, as far as it was recorded; null: of none of them"}, \
+	[(at) + READ] = {"read_bytes", "read", WW_T_BYTES, "returned by read-like calls, as far as it was recorded; null: of none of them, or of some it is not to be known (recvmmsg, vmsplice)"}, \
 	[(at) + READS] = {"reads", "reads", WW_T_COUNT,                                            \
 			  "null, as writes and other_calls: of threads whose calls were not all recorded, which have rows of their own"}, \
 	[(at) + CACHED] = {"cached_bytes", "from cache", WW_T_BYTES,                               \
 			   "of those read: of regular files, by reads that waited for nothing, so from the page cache, or a " \
 			   "file of no disk as in /proc; null: not known"},                        \
-	[(at) + WRITTEN] = {"written_bytes", "written", WW_T_BYTES, "returned by write-like calls; null: the same"}, \
+	[(at) + WRITTEN] = {"written_bytes", "written", WW_T_BYTES, "returned by write-like calls; null: the same (sendmmsg, vmsplice)"}, \
 	[(at) + WRITES] = {"writes", "writes", WW_T_COUNT, ""},                                    \
 	[(at) + OTHER] = {"other_calls", "other calls", WW_T_COUNT, "fsync, poll, fstat, ..."},    \
 	[(at) + RECORDED] = {"recorded", "recorded", WW_T_COUNT, "so many calls, of all these, the trace has"}, \
@@ -71,10 +71,15 @@ struct sum {
 	uint32_t file, reads, writes, other, failed, thread, done; /* done: with both ends */
 	uint32_t calls, returned, returned_read, returned_written;
 	uint32_t unknown_reads; /* on a descriptor of which it is not known what it is */
+	uint8_t untold; /* UNTOLD_READ, UNTOLD_WRITE: there were such */
 	int64_t read, cached, written, ns, in_cache, blocked, disk, other_blocked, max, last_ts_ns;
 };
 
-enum direction { OTHER_CALL = 0, READ_CALL = 1, WRITE_CALL = 2, MOVE_CALL = READ_CALL | WRITE_CALL };
+/* UNTOLD: how many bytes it moved it does not return. */
+enum direction {
+	OTHER_CALL = 0, READ_CALL = 1, WRITE_CALL = 2, MOVE_CALL = READ_CALL | WRITE_CALL,
+	UNTOLD_READ = 4, UNTOLD_WRITE = 8,
+};
 
 /* By name, since numbers differ between architectures and producers. */
 static enum direction direction_of(const char *name)
@@ -89,6 +94,7 @@ static enum direction direction_of(const char *name)
 		{"pwritev2", WRITE_CALL}, {"sendto", WRITE_CALL}, {"sendmsg", WRITE_CALL}, {"send", WRITE_CALL},
 		{"sendfile", MOVE_CALL}, {"sendfile64", MOVE_CALL}, {"splice", MOVE_CALL}, {"tee", MOVE_CALL},
 		{"copy_file_range", MOVE_CALL},
+		{"recvmmsg", UNTOLD_READ}, {"sendmmsg", UNTOLD_WRITE}, {"vmsplice", UNTOLD_READ | UNTOLD_WRITE},
 	};
 
 	for (size_t i = 0; i < WW_ARRAY_SIZE(calls); i++)
@@ -206,7 +212,8 @@ static void add_part(const struct ww_facts *f, uint32_t i, struct part part, enu
 		s->writes++;
 		s->written += WW_MAX(ret, 0);
 	}
-	s->other += part.dir == OTHER_CALL;
+	s->other += !(part.dir & MOVE_CALL);
+	s->untold |= part.dir;
 	if (!ww_call_is_whole(f, i))
 		return;
 	s->done++;
@@ -266,14 +273,14 @@ static int longest_first(const void *a, const void *b)
 static void put_sums(const struct ww_fill *x, const struct sum *s, uint32_t row, union ww_cell *c)
 {
 	const struct ww_samples *samples = x->samples;
-	const bool read = s->in_full && (s->returned_read || !s->reads);
+	const bool read = s->in_full && (s->returned_read || !s->reads) && !(s->untold & UNTOLD_READ);
 
 	c[READ].i = read ? s->read : WW_NO_VALUE;
 	c[READS].i = s->in_full ? s->reads : WW_NO_VALUE;
 	const bool cached = read && x->f->knows.switches && !s->unknown_reads;
 	c[CACHED].i = cached ? s->cached : WW_NO_VALUE;
 	c[IN_CACHE].i = cached ? s->in_cache : WW_NO_VALUE;
-	c[WRITTEN].i = s->in_full && (s->returned_written || !s->writes) ? s->written : WW_NO_VALUE;
+	c[WRITTEN].i = s->in_full && (s->returned_written || !s->writes) && !(s->untold & UNTOLD_WRITE) ? s->written : WW_NO_VALUE;
 	c[WRITES].i = s->in_full ? s->writes : WW_NO_VALUE;
 	c[OTHER].i = s->in_full ? s->other : WW_NO_VALUE;
 	c[RECORDED].i = s->calls;

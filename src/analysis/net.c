@@ -1,7 +1,7 @@
 /* net.c - connections: packets, bytes, retransmissions, round trips, and how long somebody waited for them.
  *
  * A connection's two directions are one row; "here" is the end that opened it, as far as the trace
- * shows, whatever the range. A packet seen twice inside one host (sent and received over loopback) counts once, as sent. A segment whose
+ * shows, whatever the range. One over the ports of another that has ended (FIN, RST) begins with its SYN. A packet seen twice inside one host (sent and received over loopback) counts once, as sent. A segment whose
  * bytes were sent before in the same direction is a retransmission. The round trip is the time from a
  * segment with data, sent from this host, to the first packet back that acknowledges its end; of segments
  * sent once only (Karn). Where threads are asked for (--tid, --comm, ...), the rows are the connections on which one of
@@ -13,7 +13,7 @@
 
 extern const struct ww_analysis ww_analysis_net;
 
-enum { TCP_SYN = 2 };
+enum { TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_ACK = 16 };
 enum { PROTO, HERE, THERE, PACKETS, SENT, RECEIVED, RETRANS, RTT, RTT_MAX, BEGIN, DUR, BLOCKED, USER, NCOLUMNS };
 
 static const struct ww_column columns[NCOLUMNS] = {
@@ -62,13 +62,56 @@ static uint64_t key_of(const struct ww_packet_cols *p, uint32_t i)
 	return ww_hash_mix(ww_hash_mix(WW_MIN(s, d), WW_MAX(s, d)), p->proto[i]);
 }
 
+/* Two ends: the connections between them, one after the other. */
+struct ends {
+	uint32_t before; /* so many have ended and were followed by another */
+	bool over;       /* the last one has ended */
+};
+
+/* Of the connections' two ends: rows of struct ends, and of struct connection. */
+struct net {
+	struct ww_rows ends, rows;
+	struct ww_samples rtts;
+};
+
+static struct connection *connection_of(struct net *n, uint64_t key, uint32_t nth)
+{
+	return ww_rows_get(&n->rows, nth ? ww_hash_mix(key, nth) : key);
+}
+
+static struct connection *connection_at(struct net *n, const struct ww_packet_cols *p, uint32_t i)
+{
+	const uint64_t key = key_of(p, i);
+	struct ends *e = ww_rows_get(&n->ends, key);
+
+	if (p->proto[i] == 6 && e->over && (p->tcp_flags[i] & (TCP_SYN | TCP_ACK)) == TCP_SYN) {
+		e->before++;
+		e->over = false;
+	}
+	e->over |= p->proto[i] == 6 && p->tcp_flags[i] & (TCP_FIN | TCP_RST);
+	return connection_of(n, key, e->before);
+}
+
+/* Of a packet that has been added; NULL: it is not in the range. */
+static struct connection *connection_with(struct net *n, const struct ww_packet_cols *p, uint32_t i)
+{
+	const uint64_t key = key_of(p, i);
+
+	if (!ww_u64map_find(&n->ends.places, key))
+		return NULL;
+	uint32_t nth = ((struct ends *)ww_rows_get(&n->ends, key))->before;
+	while (nth && connection_of(n, key, nth)->first > i)
+		nth--;
+	return connection_of(n, key, nth);
+}
+
 static void add_tcp(const struct ww_packet_cols *p, uint32_t i, struct connection *c, uint32_t dir, uint32_t row,
 		    struct ww_samples *rtts)
 {
 	struct way *w = &c->way[dir], *back = &c->way[!dir];
 	uint32_t end = p->seq[i] + p->payload[i];
 
-	if (back->open && (p->tcp_flags[i] & 0x10) && (int32_t)(p->ack[i] - back->open_end) >= 0) {
+	if (back->open && (p->tcp_flags[i] & TCP_ACK) && (int32_t)(p->ack[i] - back->open_end) >= 0) {
 		int64_t rtt = p->ts_ns[i] - back->open_ts;
 		back->open = false;
 		c->rtt_max = WW_MAX(c->rtt_max, rtt);
@@ -92,12 +135,11 @@ static void add_tcp(const struct ww_packet_cols *p, uint32_t i, struct connectio
 	}
 }
 
-static void add_packet(const struct ww_facts *f, const struct ww_query *q, uint32_t i, struct ww_rows *rows,
-		       struct ww_samples *rtts)
+static void add_packet(const struct ww_facts *f, const struct ww_query *q, uint32_t i, struct net *n)
 {
 	const struct ww_packet_cols *p = &f->packet;
-	struct connection *c = ww_rows_get(rows, key_of(p, i));
-	uint32_t row = ww_rows_index(rows, c);
+	struct connection *c = connection_at(n, p, i);
+	uint32_t row = ww_rows_index(&n->rows, c);
 
 	if (!c->packets++) {
 		c->first = i;
@@ -108,11 +150,11 @@ static void add_packet(const struct ww_facts *f, const struct ww_query *q, uint3
 	c->end = p->ts_ns[i];
 	c->bytes[dir] += p->payload[i];
 	if (p->proto[i] == 6)
-		add_tcp(p, i, c, dir, row, rtts);
+		add_tcp(p, i, c, dir, row, &n->rtts);
 }
 
 /* The thread's waits that a packet ended, to the connection of that packet. */
-static void add_waits(const struct ww_facts *f, const struct ww_query *q, uint32_t t, struct ww_rows *rows)
+static void add_waits(const struct ww_facts *f, const struct ww_query *q, uint32_t t, struct net *net)
 {
 	uint32_t first, n;
 
@@ -122,11 +164,10 @@ static void add_waits(const struct ww_facts *f, const struct ww_query *q, uint32
 		if (f->state.state[i] != WW_ST_BLOCKED || w >= f->wakeup.n || f->wakeup.kind[w] != WW_WK_PACKET ||
 		    f->wakeup.fact[w] >= f->packet.n || !ww_query_takes_at(f, q, t, f->state.start_ts_ns[i]))
 			continue;
-		const uint64_t key = key_of(&f->packet, f->wakeup.fact[w]);
 		int64_t ns = ww_query_part(q, f->state.start_ts_ns[i], f->state.dur_ns[i]);
-		if (!ns || !ww_u64map_find(&rows->places, key))
+		struct connection *c = ns ? connection_with(net, &f->packet, f->wakeup.fact[w]) : NULL;
+		if (!c)
 			continue;
-		struct connection *c = ww_rows_get(rows, key);
 		c->asked = true;
 		c->blocked += ns;
 		if (ns > c->waiter_ns) {
@@ -180,26 +221,27 @@ static bool put(const struct ww_fill *x, const void *sum, uint32_t row, union ww
 static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 	       struct ww_err *err)
 {
-	struct ww_samples rtts = {0};
-	struct ww_rows rows;
+	struct net n = {0};
 	uint32_t first, end;
 
-	ww_rows_init(&rows, sizeof(struct connection));
+	ww_rows_init(&n.ends, sizeof(struct ends));
+	ww_rows_init(&n.rows, sizeof(struct connection));
 	ww_query_times(q, f->packet.ts_ns, f->packet.n, &first, &end);
 	for (uint32_t i = first; i < end; i++) {
 		uint32_t match = f->packet.match[i];
 		if (!f->packet.proto[i] || (!f->packet.sent[i] && match < f->packet.n && f->packet.sent[match]))
 			continue;
-		add_packet(f, q, i, &rows, &rtts);
+		add_packet(f, q, i, &n);
 	}
-	for (uint32_t t = 0; t < f->thread.n && rows.n; t++)
+	for (uint32_t t = 0; t < f->thread.n && n.rows.n; t++)
 		if (ww_query_meets(f, q, t) && ww_query_takes(f, q, t))
-			add_waits(f, q, t, &rows);
+			add_waits(f, q, t, &n);
+	ww_rows_release(&n.ends);
 	const struct ww_fill fill = {
 		.analysis = &ww_analysis_net, .f = f, .q = q, .mem = mem,
-		.order = most_waited, .put = put, .samples = &rtts,
+		.order = most_waited, .put = put, .samples = &n.rtts,
 	};
-	ww_rows_fill(&fill, &rows, ret);
+	ww_rows_fill(&fill, &n.rows, ret);
 	return 0;
 }
 

@@ -107,6 +107,10 @@ void ww_on_own_fd(struct ww_model *m, const struct ww_event *ev)
 	struct ww_thr *t = ww_thr_current(m);
 	if (t && t->in_syscall && t->proc == p->index)
 		t->fd_told = true;
+	/* Told as close returns. The number was free since the call began, and may be another file's by now; that was seen to
+	 * then (ww_fd_before_call). */
+	if (!kind && t && t->in_syscall && !t->regs_call && t->proc == p->index && t->sc->effect == WW_FX_CLOSE && t->sc_fd == fd)
+		return;
 	ww_fd_set(p, fd, kind ? ww_file_intern(m, (enum ww_file_kind)kind, (uint32_t)ww_v_u64(ev, DEV), ww_v_u64(ev, INO))
 			      : WW_NONE);
 }
@@ -152,6 +156,8 @@ static void inet_names(struct ww_model *m, const struct ww_event *ev, uint32_t f
 	uint64_t sport = ww_v_u64(ev, SPORT), dport = ww_v_u64(ev, DPORT);
 	char here[64], there[64], name[160];
 
+	if (!sport && *ww_facts_str(m->f, m->f->file.name[file]))
+		return; /* of a connection that is over the port has been given back */
 	address_text(&ev->v[SADDR], family, sport, here, sizeof(here));
 	address_text(&ev->v[DADDR], family, dport, there, sizeof(there));
 	snprintf(name, sizeof(name), dport ? "%s -> %s" : "%s", here, there);

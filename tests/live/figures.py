@@ -617,6 +617,90 @@ for family, address, written in (('socket.AF_INET', '127.0.0.1', '127.0.0.1'), (
           [sum(r[k] for p in parts for r in p) for k in ('sent_bytes', 'received_bytes')] == [2000, 60000],
           'net: so it is in each eighth of that time, and the bytes add up', parts)
 
+# ---- connections that end: one whose client goes first keeps its name, three over the same two ports are three, and a number
+# that a waiting close has freed is the next file's ----
+trace, out = python('ends', r"""
+import ctypes, os, socket, struct, sys, threading
+listener = socket.create_server(('127.0.0.1', 0))
+to = listener.getsockname()
+c = socket.create_connection(to)
+a, _ = listener.accept()
+first = c.getsockname()[1]
+c.sendall(b'f' * 7)
+c.shutdown(socket.SHUT_WR)
+while a.recv(10):
+    pass
+a.close()
+while c.recv(10):
+    pass
+try:
+    c.getsockname(), c.shutdown(socket.SHUT_RDWR)
+except OSError:
+    pass
+c.close()
+port = 0
+for i in range(3):
+    c = socket.socket()
+    c.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))      # ends with a reset
+    c.bind(('127.0.0.1', port))
+    port = c.getsockname()[1]
+    c.connect(to)
+    a, _ = listener.accept()
+    c.sendall(b's' * 100 * (i + 1))
+    while len(a.recv(1000, socket.MSG_PEEK)) < 100 * (i + 1):
+        pass
+    c.close()
+    a.close()
+path = sys.argv[0] + '.data'
+open(path, 'wb').write(b'd' * 120000)
+c = socket.create_connection(to)
+a, _ = listener.accept()
+c.setblocking(False)
+try:
+    while True:
+        c.send(b'x' * 100000)
+except BlockingIOError:
+    pass
+c.setblocking(True)
+c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 1))      # close waits a second
+number = c.detach()
+t = threading.Thread(target=os.close, args=(number,))
+t.start()
+again = -1
+while again != number:
+    again = os.open(path, os.O_RDONLY)
+waits = t.is_alive()
+for i in range(5):
+    os.read(again, 10000)
+t.join()
+for i in range(7):
+    os.read(again, 10000)
+one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+class Vec(ctypes.Structure):
+    _fields_ = [('base', ctypes.c_char_p), ('len', ctypes.c_size_t)]
+class Msg(ctypes.Structure):
+    _fields_ = [('name', ctypes.c_void_p), ('namelen', ctypes.c_uint), ('vec', ctypes.POINTER(Vec)), ('vecs', ctypes.c_size_t),
+                ('control', ctypes.c_void_p), ('controllen', ctypes.c_size_t), ('flags', ctypes.c_int), ('len', ctypes.c_uint)]
+many = (Msg * 2)(*[Msg(vec=ctypes.pointer(Vec(b'm' * 50, 50)), vecs=1) for i in range(2)])
+sent = ctypes.CDLL(None).sendmmsg(one.fileno(), many, 2, 0)
+print(to[1], first, port, path, int(waits), sent)
+""")
+to, first, port, path, waits, sent = out.split()
+by = {}
+for r in rows(trace, 'files'):
+    by.setdefault(r['file'], []).append(r)
+check('127.0.0.1:%s -> 127.0.0.1:%s' % (first, to) in by, 'files: a connection whose client went first has its port', [f for f in by if first in f or to in f])
+mine = [(r['packets'] > 4, r['sent_bytes'], r['received_bytes']) for r in sorted(rows(trace, 'net'), key=lambda r: r['ts_ns'])
+        if r['local'] == '127.0.0.1:' + port]
+check(mine == [(True, 100, 0), (True, 200, 0), (True, 300, 0)], 'net: three connections over the same two ports', mine)
+data = by.get(path, [{}])[0]
+check(waits == '1' and (data.get('read_bytes'), data.get('reads')) == (120000, 12),
+      'files: what is opened under a number whose close waits is read to its end', (waits, data))
+pair = by.get('unix', [])
+check(sent == '2' and any(r['written_bytes'] is None for r in pair),
+      'files: how much sendmmsg wrote is not known', (sent, pair))
+
 # ---- procs: who started whom ----
 trace, out = record('procs', ['sh', '-c', 'sh -c "sleep 0.01; echo \\$\\$"; echo $$'])
 inner, outer = (int(x) for x in out.split())
