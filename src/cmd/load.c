@@ -45,9 +45,10 @@ static void put_notes(FILE *to, const struct ww_facts_notes *damage, const struc
 		fprintf(to, "whywait: events lost while recording: %" PRIu64 "; what overlaps the gaps is uncertain\n",
 			f->loss.lost_events);
 	if (f->loss.unseen_switches > f->run.n / 100)
-		fprintf(to, "whywait: the trace does not show %" PRIu64 " of the times that a thread came to a CPU: it may be of single "
-			"threads (perf record without -a, a tracer that follows some); when their waits ended is not known\n",
-			f->loss.unseen_switches);
+		fprintf(to, "whywait: the trace does not show %" PRIu64 " of the times that a thread came to a CPU: %s; when those waits "
+			"ended is not known\n", f->loss.unseen_switches,
+			strncmp(f->host.tracer, "whywait", 7) ? "it may be of single threads (perf record without -a, a tracer that follows some)" :
+								"a virtual machine hides the threads that run it");
 }
 
 static void take_notes(const struct ww_trace *t, struct ww_facts_notes *ret)

@@ -27,9 +27,10 @@ def followed(path):
         tid, ns, nr = int(m[1]), int(m[2]) * 10**9 + int(m[3]), int(m[5])
         if m[4] == 'enter':
             begun[tid] = (nr, ns)
-        elif begun.get(tid, (-1,))[0] == nr:
+        elif tid in begun and nr in (begun[tid][0], -1):    # -1: what rt_sigreturn leaves where the number was
+            nr, at = begun.pop(tid)
             r[tid, nr][0] += 1
-            r[tid, nr][1] += ns - begun.pop(tid)[1]
+            r[tid, nr][1] += ns - at
     return dict(r)
 
 

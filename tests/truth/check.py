@@ -289,9 +289,10 @@ class Scenario:
     def state(self, s, whywait, trace, offset, raw):
         rep = Report(whywait, trace, s['tid'], (s['start'], s['end']), offset)
         ns = rep.states.get(s['state'], 0)
-        # It must get a CPU before it can stop.
+        # It must get a CPU before it can stop, and may be interrupted there.
         known = s['end'] - s['start'] - raw.dark_ns(s['tid'], s['start'], s['end'])
         known -= sum(overlap(s['start'], s['end'], a, b) for a, b, _ in raw.ready.get(s['tid'], []))
+        known -= raw.ran_ns(s['tid'], s['start'], s['end'])
         wrong = 0 if ns >= known * RIGHT else known - ns - rep.states.get('unknown', 0)
         if wrong:
             self.fail('want %s, said %s' % (s['state'], rep.states))
@@ -490,6 +491,9 @@ class Raw:
             first = min((t for t in self.refills if a < t < b), default=b)
             ns += overlap(first, b, start, end)
         return ns
+
+    def ran_ns(self, tid, start, end):
+        return sum(overlap(start, end, a, b) for runs in self.runs.values() for a, b, who in runs if who == tid)
 
     def dark_ns(self, tid, start, end):
         return sum(overlap(start, end, a, b) for a, b in self.dark.get(tid, []))
