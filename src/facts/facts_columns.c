@@ -10,7 +10,7 @@
 /* Rows are used a window at a time, so that a thread can make the next window's pages meanwhile. Windows begin on a
  * page. */
 #define WINDOW_LEAST (1u << 14)
-#define WINDOW_MOST (1u << 18)
+#define WINDOW_MOST (1u << 16)
 
 /* Doubles; long columns grow by half, for their blocks are reserved on the disk. */
 static uint32_t next_room(uint32_t room)
