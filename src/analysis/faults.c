@@ -215,7 +215,6 @@ static int longest_first(const void *a, const void *b)
 static void add_fault(const struct ww_facts *f, uint32_t i, const struct ww_ahead *a, struct ww_rows *rows, struct ww_samples *samples)
 {
 	const bool alone = f->fault.major[i] == 1 && a->own_bytes > 0 && !a->ahead_bytes;
-
 	struct sum *s = ww_rows_get(rows, f->fault.file[i]);
 
 	s->faults[s->count++] = i;

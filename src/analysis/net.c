@@ -95,11 +95,11 @@ static struct connection *connection_at(struct net *n, const struct ww_packet_co
 /* Of a packet that has been added; NULL: it is not in the range. */
 static struct connection *connection_with(struct net *n, const struct ww_packet_cols *p, uint32_t i)
 {
-	const uint64_t key = key_of(p, i);
+	const uint64_t key = key_of(p, i), *at = ww_u64map_find(&n->ends.places, key);
 
-	if (!ww_u64map_find(&n->ends.places, key))
+	if (!at)
 		return NULL;
-	uint32_t nth = ((struct ends *)ww_rows_get(&n->ends, key))->before;
+	uint32_t nth = ((const struct ends *)ww_rows_at(&n->ends, (uint32_t)*at))->before;
 	while (nth && connection_of(n, key, nth)->first > i)
 		nth--;
 	return connection_of(n, key, nth);

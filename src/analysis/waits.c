@@ -355,21 +355,21 @@ uint32_t ww_blame_of(struct ww_arena *mem, const struct ww_thread_report *r, con
 }
 
 /* The waits are looked at in parts, side by side, each of them by a blame of its own. */
-struct blame_parts {
+struct blame_jobs {
 	struct ww_thread_report *io;
 	uint32_t n;
 	struct blame *v;
 	struct ww_arena *mem; /* one each */
 };
 
-static uint32_t part_begin(const struct blame_parts *p, uint32_t i)
+static uint32_t part_begin(const struct blame_jobs *p, uint32_t i)
 {
 	return (uint32_t)((uint64_t)p->io->nwaits * i / p->n);
 }
 
-static void blame_part(void *ctx, uint32_t part)
+static void blame_job(void *ctx, uint32_t part)
 {
-	struct blame_parts *p = ctx;
+	struct blame_jobs *p = ctx;
 	struct blame *b = &p->v[part];
 
 	for (uint32_t i = part_begin(p, part); i < part_begin(p, part + 1); i++) {
@@ -404,7 +404,7 @@ static void free_blame(struct blame *b)
 	ww_vec_free(&b->share_of);
 }
 
-static void add_parts(struct ww_arena *mem, struct blame_parts *p)
+static void add_parts(struct ww_arena *mem, struct blame_jobs *p)
 {
 	struct blame *all = &p->v[0];
 
@@ -421,14 +421,14 @@ static void add_parts(struct ww_arena *mem, struct blame_parts *p)
 
 void ww_blame_make(struct ww_arena *mem, const struct ww_facts *f, struct ww_thread_report *io)
 {
-	struct blame_parts p = {.io = io, .n = WW_MIN(2 * ww_par_threads(), io->nwaits / WAITS_A_PART + 1)};
+	struct blame_jobs p = {.io = io, .n = WW_MIN(2 * ww_par_threads(), io->nwaits / WAITS_A_PART + 1)};
 	struct blame *b = p.v = WW_ARENA_ARRAY(mem, struct blame, p.n);
 
 	p.mem = WW_ARENA_ARRAY(mem, struct ww_arena, p.n);
 	for (uint32_t i = 0; i < p.n; i++)
 		p.v[i] = (struct blame){.mem = &p.mem[i], .f = f};
 	io->share_first = WW_ARENA_ARRAY(mem, uint32_t, io->nwaits + 1);
-	ww_par_run(p.n, blame_part, &p);
+	ww_par_run(p.n, blame_job, &p);
 	add_parts(mem, &p);
 	io->share_first[io->nwaits] = (uint32_t)b->shares.n;
 	io->blame_all = copy_of(mem, b->rows.v, b->rows.n * sizeof(*b->rows.v));
