@@ -1,4 +1,5 @@
-/* pages.c - arrays on the heap, then in unlinked files, each array mapped as a whole and grown with the file.
+/* pages.c - arrays on the heap, then in anonymous memory, then in unlinked files, each array mapped as a whole and grown
+ * with the file.
  *
  * A file is shared by up to 16 arrays, for making one is not cheap: array k of it has the bytes from k * 64 GB on, of
  * which only those that it uses have blocks. An array maps room behind its end, so that it seldom has to move.
@@ -10,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -18,6 +20,7 @@
 #define HUGE_BYTES ((size_t)2 << 20)
 #define RESERVE_TIMES 8 /* addresses are cheap, moving is not */
 #define FILE_ARRAYS 16u
+#define ANON_ROOM (WW_PAGES_ANON_MOST + ((size_t)17 << 12)) /* not a power of two, see map_file() */
 #define ARRAY_BYTES (UINT64_C(64) << 30) /* 2^32 rows of the widest column, and as much again */
 
 struct ww_pages_file {
@@ -27,6 +30,7 @@ struct ww_pages_file {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what is below, and of every file's numbers and size */
 static struct ww_pages_file *now;			  /* whose places are given; NULL none */
+static atomic_size_t anonymous;				  /* bytes of all arrays that are */
 
 /* ---- files ---- */
 
@@ -132,13 +136,63 @@ static void *map_file(int fd, uint64_t offset, size_t bytes, size_t *ret_reserve
 
 static void release(struct ww_pages *g)
 {
-	if (!g->file) {
+	if (!g->reserved) {
 		free(g->p);
 		return;
 	}
 	munmap(g->p, g->reserved);
-	place_leave(g->file, g->offset, g->bytes);
+	if (g->file)
+		place_leave(g->file, g->offset, g->bytes);
+	else
+		atomic_fetch_sub(&anonymous, g->bytes);
 }
+
+/* To a new place, with its contents. */
+static void move_to(struct ww_pages *g, const struct ww_pages *to)
+{
+	if (g->bytes)
+		memcpy(to->p, g->p, g->bytes);
+	release(g);
+	*g = *to;
+}
+
+/* ---- anonymous memory ---- */
+
+static bool anonymous_take(size_t bytes)
+{
+	if (atomic_fetch_add(&anonymous, bytes) + bytes <= WW_PAGES_ANON_BYTES)
+		return true;
+	atomic_fetch_sub(&anonymous, bytes);
+	return false;
+}
+
+/* Pages of the usual size: most of these arrays are shorter than a large one. */
+static bool move_to_anonymous(struct ww_pages *g, size_t bytes)
+{
+	struct ww_pages to = {.bytes = bytes, .reserved = ANON_ROOM};
+
+	if (!anonymous_take(bytes))
+		return false;
+	to.p = mmap(NULL, to.reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (to.p == MAP_FAILED) {
+		atomic_fetch_sub(&anonymous, bytes);
+		return false;
+	}
+	(void)madvise(to.p, to.reserved, MADV_NOHUGEPAGE);
+	move_to(g, &to);
+	return true;
+}
+
+/* Its room is there already. */
+static bool anonymous_grow(struct ww_pages *g, size_t bytes)
+{
+	if (!anonymous_take(bytes - g->bytes))
+		return false;
+	g->bytes = bytes;
+	return true;
+}
+
+/* ---- in a file ---- */
 
 /* One fault for 2 MB, where the file system has folios as large. Nothing is to be read, and what was read ahead would be
  * other arrays' holes. */
@@ -148,18 +202,14 @@ static void advise(const struct ww_pages *g)
 	(void)madvise(g->p, g->reserved, MADV_HUGEPAGE);
 }
 
-/* From the heap, or a file that has become too long, to a new place of the same contents. */
-static void move_to(struct ww_pages *g, const struct ww_pages *to)
+static size_t whole_pages(size_t bytes)
 {
-	if (g->bytes)
-		memcpy(to->p, g->p, g->bytes);
-	release(g);
-	*g = *to;
+	return (bytes + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1); /* of any machine */
 }
 
 static bool move_to_file(struct ww_pages *g, size_t bytes)
 {
-	struct ww_pages to = {.bytes = bytes};
+	struct ww_pages to = {.bytes = bytes = whole_pages(bytes)};
 
 	to.file = place_take(&to.offset);
 	if (!to.file)
@@ -179,6 +229,7 @@ static bool map_grow(struct ww_pages *g, size_t bytes)
 {
 	struct ww_pages to = *g;
 
+	bytes = whole_pages(bytes);
 	if (!file_grow(g->file->fd, g->offset + g->bytes, g->offset + bytes))
 		return false;
 	to.bytes = bytes;
@@ -193,6 +244,15 @@ static bool map_grow(struct ww_pages *g, size_t bytes)
 	return true;
 }
 
+static bool grow_mapped(struct ww_pages *g, size_t bytes)
+{
+	if (g->file)
+		return map_grow(g, bytes);
+	if (bytes <= WW_PAGES_ANON_MOST && (g->reserved ? anonymous_grow(g, bytes) : move_to_anonymous(g, bytes)))
+		return true;
+	return move_to_file(g, bytes);
+}
+
 void *ww_pages_resize(struct ww_pages *g, size_t bytes)
 {
 	if (bytes <= g->bytes)
@@ -203,9 +263,8 @@ void *ww_pages_resize(struct ww_pages *g, size_t bytes)
 		g->bytes = bytes;
 		return g->p;
 	}
-	bytes = (bytes + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1); /* whole pages, of any machine */
 	WW_ASSERT(bytes <= ARRAY_BYTES);
-	if (!(g->file ? map_grow(g, bytes) : move_to_file(g, bytes)))
+	if (!grow_mapped(g, bytes))
 		move_to(g, &(struct ww_pages){.p = ww_xcalloc(1, bytes), .bytes = bytes});
 	return g->p;
 }

@@ -1,5 +1,6 @@
-/* base_pages.c - a long array that moves from the heap to a file: what was there stays, what is new is zero,
- * also where no file can be had or the file may not grow; and jobs on several threads, each done once. */
+/* base_pages.c - a long array that moves from the heap to anonymous memory and to a file: what was there stays, what is
+ * new is zero, also where no file can be had or the file may not grow; there is no more anonymous memory than is said;
+ * and jobs on several threads, each done once. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
@@ -65,7 +66,7 @@ static void without_a_file(void)
 	getrlimit(RLIMIT_FSIZE, &old);
 	lim = old;
 	lim.rlim_cur = 6u << 20; /* the signal of going past it would end the test */
-	ok(setrlimit(RLIMIT_FSIZE, &lim) == 0 && grow(&g) && !g.file, "a file that may not grow: back to the heap");
+	ok(setrlimit(RLIMIT_FSIZE, &lim) == 0 && grow(&g) && !g.file, "a file that may not grow: not in one");
 	setrlimit(RLIMIT_FSIZE, &old);
 	ww_pages_release(&g);
 
@@ -73,9 +74,33 @@ static void without_a_file(void)
 	getrlimit(RLIMIT_NOFILE, &files);
 	lim = files;
 	lim.rlim_cur = 0;
-	ok(setrlimit(RLIMIT_NOFILE, &lim) == 0 && grow(&g) && !g.file, "no file can be opened: it stays on the heap");
+	ok(setrlimit(RLIMIT_NOFILE, &lim) == 0 && grow(&g) && !g.file, "no file can be opened: it stays where it is");
 	setrlimit(RLIMIT_NOFILE, &files);
 	ww_pages_release(&g);
+}
+
+static void anonymous_ends(void)
+{
+	enum { FIT = WW_PAGES_ANON_BYTES / WW_PAGES_ANON_MOST, N = FIT + 3 };
+	struct ww_pages g[N] = {0}, again = {0};
+	unsigned anonymous = 0, files = 0;
+
+	for (int i = 0; i < N; i++) {
+		char *p = ww_pages_resize(&g[i], WW_PAGES_ANON_MOST);
+
+		p[WW_PAGES_ANON_MOST - 1] = 1;
+		anonymous += !g[i].file && g[i].reserved;
+		files += g[i].file != NULL;
+	}
+	is_i64(anonymous, FIT, "as many in anonymous memory as there is room for");
+	is_i64(files, N - FIT, "the others in files");
+	ww_pages_resize(&g[0], WW_PAGES_ANON_MOST + 1);
+	ok(g[0].file && ((char *)g[0].p)[WW_PAGES_ANON_MOST - 1] == 1, "one that is too long now goes there, too");
+	ww_pages_resize(&again, WW_PAGES_ANON_MOST);
+	ok(!again.file && again.reserved, "and leaves its room to another");
+	for (int i = 0; i < N; i++)
+		ww_pages_release(&g[i]);
+	ww_pages_release(&again);
 }
 
 #define JOBS 1000
@@ -106,6 +131,7 @@ int main(void)
 {
 	on_heap_and_in_a_file();
 	without_a_file();
+	anonymous_ends();
 	jobs();
 	return done_testing();
 }
