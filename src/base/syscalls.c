@@ -1,5 +1,7 @@
-/* syscalls.c - the tables. Numbers are looked up by name once per event class, so a scan does. */
+/* syscalls.c - the tables. */
 #include "base/syscalls.h"
+
+#include "base/words.h"
 
 static const char *const x86_64[] = {
 #include "base/syscalls/x86_64.inc"
@@ -16,14 +18,11 @@ static const char *const aarch64[] = {
 
 #define X32_BIT 0x40000000
 
-static const struct table {
-	const char *const *names;
-	size_t n;
-} tables[WW_ABI_N] = {
-	[WW_ABI_X86_64] = {x86_64, WW_ARRAY_SIZE(x86_64)},
-	[WW_ABI_I386] = {i386, WW_ARRAY_SIZE(i386)},
-	[WW_ABI_X32] = {x32, WW_ARRAY_SIZE(x32)},
-	[WW_ABI_AARCH64] = {aarch64, WW_ARRAY_SIZE(aarch64)},
+static struct ww_words tables[WW_ABI_N] = {
+	[WW_ABI_X86_64] = WW_WORDS(x86_64, x86_64[0]),
+	[WW_ABI_I386] = WW_WORDS(i386, i386[0]),
+	[WW_ABI_X32] = WW_WORDS(x32, x32[0]),
+	[WW_ABI_AARCH64] = WW_WORDS(aarch64, aarch64[0]),
 };
 
 const char *ww_syscall_name(enum ww_abi abi, int64_t nr)
@@ -32,18 +31,12 @@ const char *ww_syscall_name(enum ww_abi abi, int64_t nr)
 		return NULL;
 	if (abi == WW_ABI_X32)
 		nr &= ~(int64_t)X32_BIT;
-	const struct table *t = &tables[abi];
-	return nr >= 0 && (uint64_t)nr < t->n ? t->names[nr] : NULL;
+	return nr >= 0 && (uint64_t)nr < tables[abi].n ? tables[abi].first[nr] : NULL;
 }
 
 int64_t ww_syscall_number(enum ww_abi abi, const char *name)
 {
-	if ((unsigned)abi >= WW_ABI_N)
-		return -1;
-	for (size_t i = 0; i < tables[abi].n; i++)
-		if (tables[abi].names[i] && !strcmp(tables[abi].names[i], name))
-			return (int64_t)i;
-	return -1;
+	return (unsigned)abi < WW_ABI_N ? ww_words_find(&tables[abi], name) : -1;
 }
 
 /* Functions whose names cannot be derived. */

@@ -1,6 +1,7 @@
 /* sysinfo.c - the table of system calls that wait, or that make descriptors. */
 #include "model/sysinfo.h"
 
+#include "base/words.h"
 #include "facts/facts.h"
 
 #define FD "fd|fildes|sockfd|oldfd|epfd|ufd "
@@ -85,10 +86,10 @@ static const struct ww_sysinfo other = {"", WW_W_OTHER, 0, 0, -1, NULL};
 
 const struct ww_sysinfo *ww_sysinfo_find(const char *name)
 {
-	for (size_t i = 0; i < WW_ARRAY_SIZE(table); i++)
-		if (!strcmp(table[i].name, name))
-			return &table[i];
-	return &other;
+	static struct ww_words names = WW_WORDS(table, table[0].name);
+	const int row = ww_words_find(&names, name);
+
+	return row < 0 ? &other : &table[row];
 }
 
 bool ww_sysinfo_sends(const char *name)

@@ -5,6 +5,8 @@
  */
 #include "model/vocab.h"
 
+#include "base/words.h"
+
 #define SWITCH_FIELDS                                                                           \
 	"prev_tid|prev_pid next_tid|next_pid prev_state next_prio prev_prio next_comm prev_comm " \
 	"ctx.callchain ctx.callstack_kernel ctx.callstack_user ctx.pid"
@@ -153,6 +155,8 @@ static const struct ww_vocab_row rows[] = {
 	{WW_K_OWN_STACK, "whywait_stack", "tid user"},
 };
 
+static struct ww_words names = WW_WORDS(rows, rows[0].event);
+
 /* Fields of the events of one named system call: see sysinfo.c. */
 static const struct ww_vocab_row syscall_entry = {WW_K_SYS_ENTRY, "syscall_entry", ""};
 static const struct ww_vocab_row syscall_exit = {WW_K_SYS_EXIT, "syscall_exit", "ret"};
@@ -183,12 +187,12 @@ struct ww_vocab_match ww_vocab_find(const char *event, bool before_2_6)
 	/* sys_exit and sys_exit_group are calls there, not returns. */
 	if (before_2_6 && (!strncmp(event, "sys_", 4) || !strncmp(event, "compat_sys_", 11)))
 		first = BEFORE_2_6;
-	for (size_t i = 0; i < WW_ARRAY_SIZE(rows); i++)
-		if (!strcmp(rows[i].event, event) && !(first && !strcmp(event, "sys_exit"))) {
-			m.row = &rows[i];
-			m.compat = !strncmp(event, "compat_", 7);
-			return m;
-		}
+	const int row = first && !strcmp(event, "sys_exit") ? -1 : ww_words_find(&names, event);
+	if (row >= 0) {
+		m.row = &rows[row];
+		m.compat = !strncmp(event, "compat_", 7);
+		return m;
+	}
 	for (size_t i = first; i < WW_ARRAY_SIZE(prefixes); i++) {
 		size_t n = strlen(prefixes[i].prefix);
 

@@ -13,6 +13,7 @@
 #include "base/u64map.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "base/words.h"
 
 #define KEYS 97u
 
@@ -217,6 +218,19 @@ static void arena_and_vec(void)
 	ww_vec_free(&v);
 }
 
+static void words_are_found(void)
+{
+	static const struct {
+		int nr;
+		const char *name;
+	} table[] = {{1, "one"}, {2, NULL}, {3, "three"}, {4, "one"}, {5, ""}};
+	static struct ww_words names = WW_WORDS(table, table[0].name);
+
+	ok(ww_words_find(&names, "three") == 2 && ww_words_find(&names, "") == 4, "a word's row");
+	ok(ww_words_find(&names, "one") == 0, "of two rows with the word the first");
+	ok(ww_words_find(&names, "on") < 0 && ww_words_find(&names, "ones") < 0, "no row has what only begins as a word");
+}
+
 int main(void)
 {
 	u64map_agrees_with_array();
@@ -227,6 +241,7 @@ int main(void)
 	json_of_rows();
 	errors_keep_the_first_cause();
 	arena_and_vec();
+	words_are_found();
 	static const struct {
 		enum ww_abi abi;
 		const char *function, *call;
