@@ -44,6 +44,9 @@ static const struct {
 	{"enumeration: ranges, quotes, trailing comma",
 	 ALL("enum : u8 { a, \"b c\" = 5 ... 7, d, f = 0x20, } e;"), 8},
 	{"signed enumeration", ALL("enum : integer { size = 8; signed = true; } { m = -3 ... -1, z = 0 } e;"), 8},
+	{"an enumeration's integer, then the same alone",
+	 ALL("enum : integer { size = 8; } { m = 3 } e; integer { size = 8; } a; integer { size = 8; align = 64; } b; "
+	     "integer { size = 8; } c;"), 80},
 	{"sequence with a length in a context", HEAD TRACE CLOCK STREAM
 	 "event { id = 1; name = e; stream_id = 0; context := struct { u8 n; }; fields := struct { u8 a[event.context.n]; }; };", 0},
 	{"a length's underscore may be missing", ALL("u8 __n; u8 a[_n];"), 0},
@@ -73,6 +76,26 @@ static void good_texts(void)
 			printf("# %s; %" PRIu64 " bits\n", m ? "read" : buf, m && m->events.n ? m->events.v[0]->payload->bits : 0);
 		ctf_meta_free(m);
 	}
+}
+
+/* Integers that were described in the same words before are not read again; these are more than are remembered. */
+static void many_integers(void)
+{
+	char text[16384];
+	struct ww_err err;
+	int n = snprintf(text, sizeof(text), "%s", HEAD TRACE CLOCK STREAM "event { id = 1; name = e; stream_id = 0; fields := struct { ");
+	uint64_t bits = 0;
+
+	for (unsigned i = 0; i < 192; i++) {
+		const unsigned size = i % 2 ? 8 : i / 2 % 64 + 1;
+
+		n += snprintf(text + n, sizeof(text) - (size_t)n, "integer { size = %u; align = 1; } f%u; ", size, i);
+		bits += size;
+	}
+	snprintf(text + n, sizeof(text) - (size_t)n, "}; };");
+	struct ctf_meta *m = parse(text, &err);
+	ok(m && m->events.n == 1 && m->events.v[0]->payload->bits == bits, "integers of all sizes, and one of them between any two");
+	ctf_meta_free(m);
 }
 
 /* `mark` is a text that stands at the offset which the error must name; NULL: no offset is known. */
@@ -456,6 +479,7 @@ int main(void)
 	static const char meta[] = ALL("u8 a;");
 
 	good_texts();
+	many_integers();
 	bad_texts();
 	explosion();
 	snprintf(dir, sizeof(dir), "/tmp/ww-ctf-XXXXXX");

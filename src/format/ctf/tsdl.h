@@ -30,24 +30,40 @@ struct tsdl_scope {
 	WW_VEC(struct tsdl_name) names;
 };
 
+/* An integer's body in the text, behind its '{' to its '}', and what it says: event classes have few different ones. */
+struct tsdl_integer_body {
+	size_t at, len;
+	struct ctf_type type;
+};
+#define TSDL_INTEGER_BODIES 32u
+
 struct tsdl {
 	struct ctf_meta *m;
 	struct ww_err *err;
 	size_t pos;
-	struct tsdl_tok tok, ahead;
-	bool has_ahead;
+	struct tsdl_tok tok;
 	bool failed;
 	int rc;
 	unsigned depth;
 	uint32_t naliases;
 	struct tsdl_scope *scope;
+	struct tsdl_integer_body integers[TSDL_INTEGER_BODIES]; /* the last ones that were new */
+	uint32_t nintegers;                                     /* ever */
 };
 
 /* ---- tsdl_lex.c ---- */
 void tsdl_next(struct tsdl *p);
-const struct tsdl_tok *tsdl_peek(struct tsdl *p);
 void tsdl_fail(struct tsdl *p, int code, const char *fmt, ...) WW_PRINTF(3, 4);
-bool tsdl_is(struct tsdl *p, const char *word);      /* the current token is this identifier */
+/* Most words differ in the first letter. */
+static inline bool tsdl_same(const char *a, const char *b)
+{
+	return *a == *b && !strcmp(a, b);
+}
+/* The current token is this identifier. */
+static inline bool tsdl_is(const struct tsdl *p, const char *word)
+{
+	return p->tok.kind == T_IDENT && tsdl_same(p->tok.str, word);
+}
 bool tsdl_accept(struct tsdl *p, int kind);          /* moves on when it is of this kind */
 void tsdl_expect(struct tsdl *p, int kind);
 const char *tsdl_ident(struct tsdl *p);              /* identifier, "" after an error */

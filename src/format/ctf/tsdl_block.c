@@ -63,17 +63,17 @@ static void block_trace(struct tsdl *p)
 		tsdl_fail(p, WW_ECORRUPT, "a second trace block");
 	m->has_trace = true;
 	while (statement(p, &s)) {
-		if (!strcmp(s.key, "major"))
+		if (tsdl_same(s.key, "major"))
 			m->major = s.v.u;
-		else if (!strcmp(s.key, "minor"))
+		else if (tsdl_same(s.key, "minor"))
 			m->minor = s.v.u;
-		else if (!strcmp(s.key, "byte_order"))
+		else if (tsdl_same(s.key, "byte_order"))
 			m->order = !strcmp(s.v.s, "be") || !strcmp(s.v.s, "network") ? CTF_BE : CTF_LE;
-		else if (!strcmp(s.key, "uuid")) {
+		else if (tsdl_same(s.key, "uuid")) {
 			m->has_uuid = parse_uuid(s.v.s, m->uuid);
 			if (!m->has_uuid)
 				tsdl_fail(p, WW_ECORRUPT, "'%s' is no UUID", s.v.s);
-		} else if (!strcmp(s.key, "packet.header")) {
+		} else if (tsdl_same(s.key, "packet.header")) {
 			need_struct(p, &s);
 			m->packet_header = s.type;
 		}
@@ -104,17 +104,17 @@ static void block_clock(struct tsdl *p)
 	c->name = c->uuid = c->id = "";
 	c->freq_hz = 1000000000;
 	while (statement(p, &s)) {
-		if (!strcmp(s.key, "name"))
+		if (tsdl_same(s.key, "name"))
 			c->name = s.v.s;
-		else if (!strcmp(s.key, "uuid"))
+		else if (tsdl_same(s.key, "uuid"))
 			c->uuid = s.v.s;
-		else if (!strcmp(s.key, "freq"))
+		else if (tsdl_same(s.key, "freq"))
 			c->freq_hz = s.v.u;
-		else if (!strcmp(s.key, "offset_s"))
+		else if (tsdl_same(s.key, "offset_s"))
 			c->offset_s = (int64_t)s.v.u, c->has_offset = true;
-		else if (!strcmp(s.key, "offset"))
+		else if (tsdl_same(s.key, "offset"))
 			c->offset_cycles = s.v.negative ? 0 : s.v.u, below = s.v.negative ? -s.v.u : 0, c->has_offset = true;
-		else if (!strcmp(s.key, "absolute"))
+		else if (tsdl_same(s.key, "absolute"))
 			c->absolute = s.v.is_int ? s.v.u != 0 : !strcasecmp(s.v.s, "true");
 	}
 	if (!p->failed && !c->freq_hz)
@@ -140,13 +140,13 @@ static void block_stream(struct tsdl *p)
 	while (statement(p, &s)) {
 		if (s.type)
 			need_struct(p, &s);
-		if (!strcmp(s.key, "id"))
+		if (tsdl_same(s.key, "id"))
 			c->id = s.v.u;
-		else if (!strcmp(s.key, "packet.context"))
+		else if (tsdl_same(s.key, "packet.context"))
 			c->packet_context = s.type;
-		else if (!strcmp(s.key, "event.header"))
+		else if (tsdl_same(s.key, "event.header"))
 			c->event_header = s.type;
-		else if (!strcmp(s.key, "event.context"))
+		else if (tsdl_same(s.key, "event.context"))
 			c->event_context = s.type;
 	}
 	if (!p->failed && ctf_meta_stream(p->m, c->id))
@@ -166,15 +166,15 @@ static void block_event(struct tsdl *p)
 	while (statement(p, &s)) {
 		if (s.type)
 			need_struct(p, &s);
-		if (!strcmp(s.key, "id"))
+		if (tsdl_same(s.key, "id"))
 			e->pub.id = s.v.u, e->has_id = true;
-		else if (!strcmp(s.key, "name"))
+		else if (tsdl_same(s.key, "name"))
 			e->pub.name = s.v.s;
-		else if (!strcmp(s.key, "stream_id"))
+		else if (tsdl_same(s.key, "stream_id"))
 			e->stream_id = s.v.u;
-		else if (!strcmp(s.key, "context"))
+		else if (tsdl_same(s.key, "context"))
 			e->context = s.type;
-		else if (!strcmp(s.key, "fields"))
+		else if (tsdl_same(s.key, "fields"))
 			e->payload = s.type;
 	}
 	*ww_vec_push(&p->m->events) = e;

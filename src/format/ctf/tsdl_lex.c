@@ -1,5 +1,4 @@
 /* tsdl_lex.c - TSDL text -> tokens. C's lexical rules, less the preprocessor. */
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -18,7 +17,27 @@ void tsdl_fail(struct tsdl *p, int code, const char *fmt, ...)
 	p->rc = ww_err_set(p->err, code, p->m->path, ctf_meta_file_offset(p->m, p->tok.off), "%s", msg);
 	p->failed = true;
 	p->tok.kind = T_EOF;
-	p->has_ahead = false;
+}
+
+enum { BLANK = 1, LETTER = 2, DIGIT = 4, SIGN = 8 };
+static const uint8_t kinds[256] = {
+	[' '] = BLANK, ['\t' ... '\r'] = BLANK, ['a' ... 'z'] = LETTER, ['A' ... 'Z'] = LETTER, ['_'] = LETTER,
+	['0' ... '9'] = DIGIT, ['{'] = SIGN, ['}'] = SIGN, ['('] = SIGN, [')'] = SIGN, ['['] = SIGN, [']'] = SIGN,
+	['<'] = SIGN, ['>'] = SIGN, [';'] = SIGN, [':'] = SIGN, [','] = SIGN, ['='] = SIGN, ['.'] = SIGN, ['*'] = SIGN,
+	['+'] = SIGN, ['-'] = SIGN, ['~'] = SIGN,
+};
+
+static bool is_a(char c, unsigned kind)
+{
+	return kinds[(uint8_t)c] & kind;
+}
+
+/* The text ends with a NUL, which is of no kind. */
+static size_t behind(const char *t, size_t pos, unsigned kind)
+{
+	while (is_a(t[pos], kind))
+		pos++;
+	return pos;
 }
 
 /* Past white space and comments; false: a comment does not end. */
@@ -28,8 +47,7 @@ static bool skip_blank(struct tsdl *p)
 	size_t n = p->m->text_len;
 
 	for (;;) {
-		while (p->pos < n && isspace((unsigned char)t[p->pos]))
-			p->pos++;
+		p->pos = behind(t, p->pos, BLANK);
 		if (p->pos + 1 >= n || t[p->pos] != '/')
 			return true;
 		if (t[p->pos + 1] == '/') {
@@ -86,7 +104,7 @@ static void lex_number(struct tsdl *p, struct tsdl_tok *k)
 	}
 	while (p->pos < n && (t[p->pos] == 'u' || t[p->pos] == 'U' || t[p->pos] == 'l' || t[p->pos] == 'L'))
 		p->pos++;
-	if (!digits || (p->pos < n && (isalnum((unsigned char)t[p->pos]) || t[p->pos] == '_')))
+	if (!digits || is_a(t[p->pos], LETTER | DIGIT))
 		tsdl_fail(p, WW_ECORRUPT, "not a number");
 	k->kind = T_INT;
 }
@@ -161,26 +179,21 @@ static void lex(struct tsdl *p, struct tsdl_tok *k)
 	if (p->pos >= n)
 		return;
 	char c = t[p->pos];
-	if (isalpha((unsigned char)c) || c == '_') {
-		size_t b = p->pos;
-		while (p->pos < n && (isalnum((unsigned char)t[p->pos]) || t[p->pos] == '_'))
-			p->pos++;
+	if (is_a(c, LETTER)) {
+		p->pos = behind(t, p->pos, LETTER | DIGIT);
 		k->kind = T_IDENT;
-		k->str = ww_arena_strndup(&p->m->mem, t + b, p->pos - b);
-	} else if (isdigit((unsigned char)c)) {
+		k->str = ww_arena_strndup(&p->m->mem, t + k->off, p->pos - k->off);
+	} else if (is_a(c, DIGIT)) {
 		lex_number(p, k);
 	} else if (c == '"' || c == '\'') {
 		lex_string(p, k, c);
-	} else if (c == 'L' && p->pos + 1 < n && t[p->pos + 1] == '"') {
-		p->pos++;
-		lex_string(p, k, '"');
 	} else if (c == ':' && p->pos + 1 < n && t[p->pos + 1] == '=') {
 		p->pos += 2;
 		k->kind = T_ASSIGN;
 	} else if (n - p->pos >= 3 && !memcmp(t + p->pos, "...", 3)) {
 		p->pos += 3;
 		k->kind = T_ELLIPSIS;
-	} else if (c && strchr("{}()[]<>;:,=.*+-~", c)) {
+	} else if (is_a(c, SIGN)) {
 		p->pos++;
 		k->kind = c;
 	} else {
@@ -193,30 +206,10 @@ static void lex(struct tsdl *p, struct tsdl_tok *k)
 
 void tsdl_next(struct tsdl *p)
 {
-	if (p->has_ahead) {
-		p->tok = p->ahead;
-		p->has_ahead = false;
-		return;
-	}
 	struct tsdl_tok k;
+
 	lex(p, &k);
 	p->tok = k;
-}
-
-const struct tsdl_tok *tsdl_peek(struct tsdl *p)
-{
-	if (!p->has_ahead && !p->failed) {
-		struct tsdl_tok k;
-		lex(p, &k);
-		p->ahead = k;
-		p->has_ahead = !p->failed;
-	}
-	return p->has_ahead ? &p->ahead : &p->tok;
-}
-
-bool tsdl_is(struct tsdl *p, const char *word)
-{
-	return p->tok.kind == T_IDENT && !strcmp(p->tok.str, word);
 }
 
 bool tsdl_accept(struct tsdl *p, int kind)

@@ -41,7 +41,7 @@ static uint8_t value_base(struct tsdl *p, const struct tsdl_value *v)
 		     {"x", 16},       {"X", 16},   {"p", 16}, {"octal", 8}, {"oct", 8}, {"o", 8},        {"binary", 2},
 		     {"b", 2}};
 	for (size_t i = 0; i < WW_ARRAY_SIZE(names); i++)
-		if (v->is_int ? v->u == names[i].base : !strcmp(v->s, names[i].name))
+		if (v->is_int ? v->u == names[i].base : tsdl_same(v->s, names[i].name))
 			return names[i].base;
 	tsdl_fail(p, WW_ECORRUPT, "not a base of numbers");
 	return 10;
@@ -68,39 +68,74 @@ static const char *value_clock(struct tsdl *p, const struct tsdl_value *v)
 	return ww_arena_strndup(&p->m->mem, s + 6, (size_t)(dot - s) - 6);
 }
 
+/* The '{' is read. The same letters are the same tokens, whatever is around them. */
+static const struct tsdl_integer_body *known_integer(const struct tsdl *p)
+{
+	const char *text = p->m->text;
+
+	if (p->tok.kind != '{')
+		return NULL;
+	for (uint32_t i = 0; i < WW_MIN(p->nintegers, TSDL_INTEGER_BODIES); i++) {
+		const struct tsdl_integer_body *b = &p->integers[i];
+
+		if (b->len <= p->m->text_len - p->pos && !memcmp(text + b->at, text + p->pos, b->len))
+			return b;
+	}
+	return NULL;
+}
+
+static void keep_integer(struct tsdl *p, size_t at, size_t end, const struct ctf_type *t)
+{
+	p->integers[p->nintegers++ % TSDL_INTEGER_BODIES] = (struct tsdl_integer_body){at, end - at, *t};
+}
+
 struct ctf_type *tsdl_integer(struct tsdl *p)
 {
 	struct ctf_type *t = tsdl_new_type(p, CTF_INT);
+	const struct tsdl_integer_body *known = known_integer(p);
+	const size_t at = p->pos;
 	uint64_t size = 0;
 	uint32_t align = 0;
 
+	if (known) {
+		const uint32_t off = t->off;
+
+		*t = known->type;
+		t->off = off;
+		p->pos += known->len;
+		tsdl_next(p);
+		return t;
+	}
 	tsdl_expect(p, '{');
 	while (!p->failed && p->tok.kind != '}') {
 		const char *key = tsdl_ident(p);
 		tsdl_expect(p, '=');
 		struct tsdl_value v = tsdl_value(p);
 		tsdl_expect(p, ';');
-		if (!strcmp(key, "size"))
+		if (tsdl_same(key, "size"))
 			size = v.is_int ? v.u : 0;
-		else if (!strcmp(key, "align"))
+		else if (tsdl_same(key, "align"))
 			align = value_align(p, &v);
-		else if (!strcmp(key, "signed"))
+		else if (tsdl_same(key, "signed"))
 			t->is_signed = value_bool(p, &v);
-		else if (!strcmp(key, "byte_order"))
+		else if (tsdl_same(key, "byte_order"))
 			t->order = value_order(p, &v);
-		else if (!strcmp(key, "base"))
+		else if (tsdl_same(key, "base"))
 			t->base = value_base(p, &v);
-		else if (!strcmp(key, "encoding"))
+		else if (tsdl_same(key, "encoding"))
 			t->is_text = value_text(p, &v);
-		else if (!strcmp(key, "map"))
+		else if (tsdl_same(key, "map"))
 			t->clock_name = value_clock(p, &v);
 	}
 	if (!p->failed && (size < 1 || size > 64))
 		tsdl_fail(p, WW_ECORRUPT, "an integer of %" PRIu64 " bits; 1 to 64 are possible", size);
+	const size_t end = p->pos;
 	tsdl_expect(p, '}');
 	t->size = (uint8_t)size;
 	/* Without align: a byte when the size is in bytes, else a bit (section 4.1.2). */
 	t->align = align ? align : size % 8 ? 1 : 8;
+	if (!p->failed)
+		keep_integer(p, at, end, t);
 	return t;
 }
 
@@ -116,13 +151,13 @@ struct ctf_type *tsdl_float(struct tsdl *p)
 		tsdl_expect(p, '=');
 		struct tsdl_value v = tsdl_value(p);
 		tsdl_expect(p, ';');
-		if (!strcmp(key, "exp_dig"))
+		if (tsdl_same(key, "exp_dig"))
 			exp = v.u;
-		else if (!strcmp(key, "mant_dig"))
+		else if (tsdl_same(key, "mant_dig"))
 			mant = v.u;
-		else if (!strcmp(key, "align"))
+		else if (tsdl_same(key, "align"))
 			t->align = value_align(p, &v);
-		else if (!strcmp(key, "byte_order"))
+		else if (tsdl_same(key, "byte_order"))
 			t->order = value_order(p, &v);
 	}
 	if (!p->failed && !(exp == 5 && mant == 11) && !(exp == 8 && mant == 24) && !(exp == 11 && mant == 53))
@@ -145,7 +180,7 @@ struct ctf_type *tsdl_string(struct tsdl *p)
 		tsdl_expect(p, '=');
 		struct tsdl_value v = tsdl_value(p);
 		tsdl_expect(p, ';');
-		if (!strcmp(key, "encoding"))
+		if (tsdl_same(key, "encoding"))
 			(void)value_text(p, &v);
 	}
 	tsdl_expect(p, '}');
