@@ -27,50 +27,66 @@ void ww_u64map_clear(struct ww_u64map *m)
 	if (m->slots)
 		memset(m->slots, 0, m->cap * sizeof(*m->slots));
 	m->n = 0;
+	m->has_zero = false;
 }
 
+/* Where the key is, or would be. */
 static struct ww_u64map_slot *probe(const struct ww_u64map *m, uint64_t key)
 {
 	size_t i = mix(key) & (m->cap - 1);
 
-	while (m->slots[i].used && m->slots[i].key != key)
+	while (m->slots[i].key && m->slots[i].key != key)
 		i = (i + 1) & (m->cap - 1);
 	return &m->slots[i];
 }
 
 uint64_t *ww_u64map_find(const struct ww_u64map *m, uint64_t key)
 {
-	if (!m->n)
+	if (!key)
+		return m->has_zero ? (uint64_t *)&m->zero : NULL;
+	if (!m->cap)
 		return NULL;
 	struct ww_u64map_slot *s = probe(m, key);
-	return s->used ? &s->value : NULL;
+	return s->key ? &s->value : NULL;
 }
 
 static void grow(struct ww_u64map *m)
 {
-	struct ww_u64map old = *m;
+	const struct ww_u64map old = *m;
 
 	m->cap = old.cap ? old.cap * 2 : 16;
 	m->slots = ww_xcalloc(m->cap, sizeof(*m->slots));
 	for (size_t i = 0; i < old.cap; i++)
-		if (old.slots[i].used)
+		if (old.slots[i].key)
 			*probe(m, old.slots[i].key) = old.slots[i];
 	free(old.slots);
 }
 
+static uint64_t *get_zero(struct ww_u64map *m, uint64_t init, bool *ret_new)
+{
+	*ret_new = !m->has_zero;
+	if (*ret_new) {
+		m->has_zero = true;
+		m->zero = init;
+		m->n++;
+	}
+	return &m->zero;
+}
+
 uint64_t *ww_u64map_get(struct ww_u64map *m, uint64_t key, uint64_t init, bool *ret_new)
 {
+	bool unused, *is_new = ret_new ? ret_new : &unused;
+
+	if (!key)
+		return get_zero(m, init, is_new);
 	if ((m->n + 1) * 4 > m->cap * 3)
 		grow(m);
 	struct ww_u64map_slot *s = probe(m, key);
-	bool fresh = !s->used;
-
-	if (fresh) {
-		*s = (struct ww_u64map_slot){.key = key, .value = init, .used = true};
+	*is_new = !s->key;
+	if (*is_new) {
+		*s = (struct ww_u64map_slot){.key = key, .value = init};
 		m->n++;
 	}
-	if (ret_new)
-		*ret_new = fresh;
 	return &s->value;
 }
 
@@ -81,14 +97,16 @@ void ww_u64map_put(struct ww_u64map *m, uint64_t key, uint64_t value)
 
 bool ww_u64map_del(struct ww_u64map *m, uint64_t key)
 {
-	if (!m->n)
+	if (!ww_u64map_find(m, key))
 		return false;
-	struct ww_u64map_slot *s = probe(m, key);
-	if (!s->used)
-		return false;
-	size_t mask = m->cap - 1, hole = (size_t)(s - m->slots);
+	m->n--;
+	if (!key) {
+		m->has_zero = false;
+		return true;
+	}
+	size_t mask = m->cap - 1, hole = (size_t)(probe(m, key) - m->slots);
 
-	for (size_t i = (hole + 1) & mask; m->slots[i].used; i = (i + 1) & mask) {
+	for (size_t i = (hole + 1) & mask; m->slots[i].key; i = (i + 1) & mask) {
 		size_t home = mix(m->slots[i].key) & mask;
 
 		/* Move i into the hole unless its home lies cyclically in (hole, i]. */
@@ -97,7 +115,6 @@ bool ww_u64map_del(struct ww_u64map *m, uint64_t key)
 			hole = i;
 		}
 	}
-	m->slots[hole].used = false;
-	m->n--;
+	m->slots[hole].key = 0;
 	return true;
 }

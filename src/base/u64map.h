@@ -10,9 +10,10 @@
 struct ww_u64map {
 	struct ww_u64map_slot {
 		uint64_t key, value;
-		bool used;
-	} *slots;
-	size_t n, cap; /* cap: 0 or a power of two */
+	} *slots;       /* key 0: a free one */
+	size_t n, cap;  /* keys; slots: 0 or a power of two */
+	uint64_t zero;  /* the value of key 0, which has no slot */
+	bool has_zero;
 };
 
 /* A zeroed struct is an empty map. */

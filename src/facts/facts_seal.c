@@ -2,9 +2,9 @@
  * thread.
  *
  * A thread's states come in order of their time, mixed with those of the others: a counting sort that writes
- * each row to its thread's next place keeps that order. Reading is sequential and each thread's rows are written
- * sequentially, so it is as good when the columns are in a file as in memory. The columns are independent: they
- * are moved in parallel. A column that was moved leaves its old memory to the next one, so that little new memory
+ * each row to its thread's next place keeps that order. The places are found once, and stand where the rows' threads
+ * stood. Reading is sequential and each thread's rows are written sequentially, so it is as good when the columns are
+ * in a file as in memory. The columns are independent: they are moved in parallel. A column that was moved leaves its old memory to the next one, so that little new memory
  * is touched.
  *
  *   thread 1 0 1 0 -> first[] = {0, 2, 4}; rows 0..3 go to 2 0 3 1
@@ -94,8 +94,8 @@ struct move {
 	struct ww_facts *f;
 	uint32_t n, room, first_id, end_id; /* the fact's rows, its columns */
 	uint32_t kept_id;       /* of the states: their thread, which is not moved; WW_NONE */
-	const uint32_t *thread; /* of each row as it was */
-	const uint32_t *order;  /* NULL: rows of a thread are in order; else old row by new row */
+	const uint32_t *place;  /* new row by old row; or NULL, and */
+	const uint32_t *order;  /* old row by new row */
 	pthread_mutex_t lock;
 	struct ww_pages spare[WW_COLUMN_N]; /* memory that was left behind */
 	uint32_t nspare;
@@ -120,12 +120,11 @@ static bool is_moved(const struct move *m, uint32_t id)
 
 #define SCATTER(type)                                                            \
 	for (uint32_t i = 0; i < n; i++)                                         \
-		((type *)to)[fill[thread[i]]++] = ((const type *)from)[i]
+		((type *)to)[place[i]] = ((const type *)from)[i]
 
-static void scatter(struct move *m, const void *from, void *to, uint32_t size)
+static void scatter(const struct move *m, const void *from, void *to, uint32_t size)
 {
-	const uint32_t *thread = m->thread;
-	uint32_t n = m->n, *fill = copy_first(m->f->state_first, m->f->thread.n);
+	const uint32_t *place = m->place, n = m->n;
 
 	switch (size) {
 	case 1: SCATTER(uint8_t); break;
@@ -133,7 +132,6 @@ static void scatter(struct move *m, const void *from, void *to, uint32_t size)
 	case 4: SCATTER(uint32_t); break;
 	default: SCATTER(uint64_t); break;
 	}
-	free(fill);
 }
 
 #define GATHER(type)                                                             \
@@ -194,10 +192,10 @@ static void move_column(void *ctx, uint32_t i)
 		return;
 	struct ww_pages to = take_spare(m), *from = &m->f->pages[id];
 	ww_pages_resize(&to, (size_t)size * m->room);
-	if (m->order)
-		gather(m, from->p, to.p, size);
-	else
+	if (m->place)
 		scatter(m, from->p, to.p, size);
+	else
+		gather(m, from->p, to.p, size);
 	leave_spare(m, *from);
 	*from = to;
 }
@@ -225,37 +223,59 @@ static void move_columns(struct move *m)
 
 /* ---- states ---- */
 
-static bool in_order(const struct ww_facts *f)
+/* The rows of threads below k, as count_keys; and whether each thread's are in order. */
+static uint32_t *count_states(const struct ww_facts *f, bool *ret_in_order)
 {
-	int64_t *last = ww_xmalloc(sizeof(*last) * ((size_t)f->thread.n + 1));
+	const uint32_t *thread = f->state.thread, n = f->state.n;
+	const int64_t *start = f->state.start_ts_ns;
+	struct seen {
+		int64_t last;
+		uint32_t rows;
+	} *of = ww_xmalloc(sizeof(*of) * ((size_t)f->thread.n + 1));
+	uint32_t *first = ww_xcalloc((size_t)f->thread.n + 2, sizeof(*first));
 	bool ok = true;
 
-	for (uint32_t i = 0; i < f->thread.n; i++)
-		last[i] = INT64_MIN;
-	for (uint32_t i = 0; i < f->state.n && ok; i++) {
-		ok = f->state.start_ts_ns[i] >= last[f->state.thread[i]];
-		last[f->state.thread[i]] = f->state.start_ts_ns[i];
+	for (uint32_t t = 0; t < f->thread.n; t++)
+		of[t] = (struct seen){INT64_MIN, 0};
+	for (uint32_t i = 0; i < n; i++) {
+		struct seen *s = &of[thread[i]];
+
+		ok &= start[i] >= s->last;
+		s->last = start[i];
+		s->rows++;
 	}
-	free(last);
-	return ok;
+	for (uint32_t t = 0; t < f->thread.n; t++)
+		first[t + 1] = first[t] + of[t].rows;
+	free(of);
+	*ret_in_order = ok;
+	return first;
 }
 
 void ww_facts_sort_states(struct ww_facts *f)
 {
 	struct move m = {.f = f, .n = f->state.n, .room = f->state.room, .first_id = WW_COLUMN_state_thread,
-			 .end_id = WW_COLUMNS_END_state, .kept_id = WW_COLUMN_state_thread, .thread = f->state.thread};
+			 .end_id = WW_COLUMNS_END_state, .kept_id = WW_COLUMN_state_thread};
+	uint32_t *thread = f->state.thread;
 	struct ww_pages order = {0};
+	bool in_order;
 
-	if (in_order(f)) {
-		f->state_first = count_keys(f->state.thread, m.n, f->thread.n);
+	f->state_first = count_states(f, &in_order);
+	if (in_order) {
+		uint32_t *next = copy_first(f->state_first, f->thread.n);
+
+		for (uint32_t i = 0; i < m.n; i++)
+			thread[i] = next[thread[i]]++;
+		m.place = thread;
+		free(next);
 	} else {
-		f->state_first = ww_facts_group(&order, f->state.thread, f->state.start_ts_ns, m.n, f->thread.n);
+		free(f->state_first);
+		f->state_first = ww_facts_group(&order, thread, f->state.start_ts_ns, m.n, f->thread.n);
 		m.order = order.p;
 	}
 	move_columns(&m);
 	for (uint32_t t = 0; t < f->thread.n; t++)
 		for (uint32_t i = f->state_first[t]; i < f->state_first[t + 1]; i++)
-			f->state.thread[i] = t;
+			thread[i] = t;
 	ww_pages_release(&order);
 }
 

@@ -213,7 +213,7 @@ static void check_runs(const char *trace)
 			*ww_u64map_get(&got, (uint64_t)f.thread.tid[f.run.thread[i]], 0, NULL) +=
 				(uint64_t)f.run.dur_ns[i];
 	for (size_t i = 0; i < want.cap; i++) {
-		if (!want.slots[i].used)
+		if (!want.slots[i].key)
 			continue;
 		uint64_t *v = ww_u64map_find(&got, want.slots[i].key);
 
