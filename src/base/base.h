@@ -19,6 +19,16 @@
 #define WW_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define WW_MAX(a, b) ((a) > (b) ? (a) : (b))
 
+/* The line will be written. */
+static inline void ww_prefetch_write(const void *p)
+{
+#ifdef __x86_64__
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p)); /* the builtin asks for a line to write only with -mprfchw */
+#else
+	__builtin_prefetch(p, 1);
+#endif
+}
+
 /* "None" for every dense u32 index and id in the program. */
 #define WW_NONE UINT32_MAX
 

@@ -164,6 +164,20 @@ int ww_facts_seal(struct ww_facts *f, struct ww_err *err);
 #undef WW_COL
 #undef WW_END
 
+/* Another CPU has made the pages: their lines are asked for before they are written. */
+#define WW_AHEAD_ROWS 16u
+#define WW_FACT(name, doc)                                                                       \
+	static inline void ww_##name##_ask(const struct ww_##name##_cols *c, uint32_t row)       \
+	{
+#define WW_COL(fact, type, col, sql, unit, doc)                                                  \
+	for (size_t at = 0; at < WW_AHEAD_ROWS * sizeof(type); at += 64)                         \
+		ww_prefetch_write((const char *)&c->col[row] + at);
+#define WW_END(name) }
+#include "facts/facts.def"
+#undef WW_FACT
+#undef WW_COL
+#undef WW_END
+
 /* Here, so that a row that is made to be pushed need not be in memory. */
 #define WW_FACT(name, doc)                                                                       \
 	static inline uint32_t ww_##name##_push(struct ww_facts *f, const struct ww_##name *row) \
@@ -172,7 +186,9 @@ int ww_facts_seal(struct ww_facts *f, struct ww_err *err);
 		WW_DASSERT(!f->sealed);                                                          \
 		if (WW_UNLIKELY(c->n == c->cap))                                                 \
 			ww_##name##_grow(f);                                                     \
-		const uint32_t i = c->n++;
+		const uint32_t i = c->n++;                                                       \
+		if (WW_UNLIKELY(i % WW_AHEAD_ROWS == 0))                                         \
+			ww_##name##_ask(c, i + 2 * WW_AHEAD_ROWS);
 #define WW_COL(fact, type, col, sql, unit, doc) c->col[i] = row->col;
 #define WW_END(name) return i; }
 #include "facts/facts.def"
