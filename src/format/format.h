@@ -101,6 +101,7 @@ struct ww_class {
 	uint64_t id;        /* the producer's id, for people */
 	uint32_t nfields;   /* top-level payload fields */
 	const char *const *field_names;
+	bool no_context;    /* its events have no field "ctx.", for certain */
 };
 
 struct ww_trace_stats { /* grows while reading; complete after ww_trace_next returned 0 */

@@ -54,12 +54,14 @@ static const ww_handler handlers[WW_K_N] = {
 	[WW_K_OWN_STACK] = ww_on_own_stack, [WW_K_OWN_CGROUP] = ww_on_own_cgroup,
 };
 
-static bool has_field(const struct ww_class *c, const char *name, size_t len)
+static bool has_field(const struct ww_model *m, const struct ww_class *c, const char *name, size_t len)
 {
 	const char *dot = memchr(name, '.', len);
 	size_t n = dot ? (size_t)(dot - name) : len;
 
-	if ((n > 7 && !memcmp(name, "common_", 7)) || (n == 3 && !memcmp(name, "ctx", 3)))
+	if (n == 3 && !memcmp(name, "ctx", 3))
+		return !c->no_context;
+	if (m->events_tell && n > 7 && !memcmp(name, "common_", 7))
 		return true; /* beside the payload; what has none gives WW_V_NONE */
 	for (uint32_t i = 0; i < c->nfields; i++)
 		if (strlen(c->field_names[i]) == n && !memcmp(c->field_names[i], name, n))
@@ -72,7 +74,7 @@ static const char *resolve_slot(struct ww_model *m, const struct ww_class *c, co
 {
 	const char *amp = memchr(slot, '&', len), *end = slot + len;
 
-	if (amp && !has_field(c, amp + 1, (size_t)(end - amp - 1)))
+	if (amp && !has_field(m, c, amp + 1, (size_t)(end - amp - 1)))
 		return "-";
 	if (amp)
 		return ww_arena_strndup(&m->mem, slot, (size_t)(amp - slot));
@@ -80,7 +82,7 @@ static const char *resolve_slot(struct ww_model *m, const struct ww_class *c, co
 		const char *bar = memchr(p, '|', (size_t)(end - p));
 		size_t n = bar ? (size_t)(bar - p) : (size_t)(end - p);
 
-		if (has_field(c, p, n))
+		if (has_field(m, c, p, n))
 			return ww_arena_strndup(&m->mem, p, n);
 		p += n + 1;
 	}
@@ -100,11 +102,13 @@ static int bind_fields(struct ww_model *m, uint32_t cls, const struct ww_class *
 			fields[n++] = resolve_slot(m, c, p, len);
 		p += len + (p[len] == ' ');
 	}
+	while (n && *fields[n - 1] == '-') /* every value is written, carried to this thread, and read */
+		n--;
 	b->nslots = n;
 	/* Who ran, as the producer's common fields or contexts say it: for traces that begin in
 	 * mid-air. */
-	bool ctf = !strncmp(m->trace->info.format, "ctf", 3);
-	fields[n++] = ctf ? "ctx.tid" : "common_pid";
+	if (m->events_tell || !c->no_context)
+		fields[n++] = m->events_tell ? "common_pid" : "ctx.tid";
 	return ww_trace_want(m->trace, cls, fields, n, m->err);
 }
 
@@ -142,7 +146,7 @@ static void note_knowledge(struct ww_model *m, const struct ww_bound *b)
 	case WW_K_NUMA_MOVE: case WW_K_NUMA_SWAP: case WW_K_NUMA_STICK: k->numa = true; break;
 	case WW_K_NET_SEND: case WW_K_NET_RECV:
 		k->packets |= b->kind == WW_K_NET_RECV;
-		k->addresses |= has_field(ww_trace_class(m->trace, (uint32_t)(b - m->bound)), "network_header", 14);
+		k->addresses |= has_field(m, ww_trace_class(m->trace, (uint32_t)(b - m->bound)), "network_header", 14);
 		break;
 	case WW_K_FAULT: k->exceptions = m->has_exceptions = true; break;
 	case WW_K_OWN_FAULT_END: k->faults = m->has_fault_end = true; break;
@@ -268,10 +272,12 @@ static void learn_current(struct ww_model *m, const struct ww_event *ev, const s
  * only some threads are recorded, which is what perf record does without -a: of those it has only the switches away. */
 static void doubt_current(struct ww_model *m, const struct ww_event *ev, const struct ww_bound *b)
 {
-	const struct ww_thr *cur = ww_thr_at(m, m->cpu->cur);
 	const int64_t tid = ww_v_int(ev, b->nslots, -1);
 
-	if (tid == cur->tid || tid < 0 || b->kind == WW_K_SWITCH)
+	if (tid < 0)
+		return;
+	const struct ww_thr *cur = ww_thr_at(m, m->cpu->cur);
+	if (tid == cur->tid || b->kind == WW_K_SWITCH)
 		return;
 	struct ww_thr *t = ww_cpu_thread_alive(m, tid);
 	if (t && t != cur && (!cur->idle || t->cpu < 0))

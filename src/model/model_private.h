@@ -183,7 +183,7 @@ typedef void (*ww_handler)(struct ww_model *m, const struct ww_event *ev);
 struct ww_bound { /* per event class */
 	ww_handler handle; /* NULL: not ours */
 	enum ww_kind kind;
-	uint32_t nslots;   /* v[nslots] is the current tid, where the producer says it */
+	uint32_t nslots;   /* up to the last that the class has; v[nslots] is the current tid, where the producer says it */
 	const struct ww_sysinfo *sc;
 	uint32_t sc_name;  /* interned */
 	int32_t sc_nr;
@@ -263,6 +263,13 @@ static inline uint64_t ww_v_u64(const struct ww_event *ev, uint32_t slot)
 	if (slot >= ev->nval || (ev->v[slot].kind != WW_V_UINT && ev->v[slot].kind != WW_V_INT))
 		return 0;
 	return ev->v[slot].u;
+}
+/* Of WW_V_NONE where the class has none. */
+static inline const struct ww_value *ww_v_at(const struct ww_event *ev, uint32_t slot)
+{
+	static const struct ww_value none;
+
+	return slot < ev->nval ? &ev->v[slot] : &none;
 }
 static inline bool ww_v_has(const struct ww_event *ev, uint32_t slot)
 {

@@ -62,7 +62,7 @@ void ww_on_own_target(struct ww_model *m, const struct ww_event *ev)
 		return;
 	ww_thr_set_pid(m, t, (int32_t)ww_v_int(ev, PID, -1));
 	if (is_launched(m, t))
-		t = own_life(m, t, &ev->v[COMM]);
+		t = own_life(m, t, ww_v_at(ev, COMM));
 	f->thread.flags[t->index] |= WW_TF_TARGET;
 	if (f->target == WW_NONE) {
 		f->target = t->index;
@@ -158,13 +158,13 @@ static void inet_names(struct ww_model *m, const struct ww_event *ev, uint32_t f
 
 	if (!sport && *ww_facts_str(m->f, m->f->file.name[file]))
 		return; /* of a connection that is over the port has been given back */
-	address_text(&ev->v[SADDR], family, sport, here, sizeof(here));
-	address_text(&ev->v[DADDR], family, dport, there, sizeof(there));
+	address_text(ww_v_at(ev, SADDR), family, sport, here, sizeof(here));
+	address_text(ww_v_at(ev, DADDR), family, dport, there, sizeof(there));
 	snprintf(name, sizeof(name), dport ? "%s -> %s" : "%s", here, there);
 	m->f->file.name[file] = ww_intern(m, name);
 	if (!dport)
 		return;
-	uint64_t s = ww_hash_mix(bytes_hash(&ev->v[SADDR]), sport), d = ww_hash_mix(bytes_hash(&ev->v[DADDR]), dport);
+	uint64_t s = ww_hash_mix(bytes_hash(ww_v_at(ev, SADDR)), sport), d = ww_hash_mix(bytes_hash(ww_v_at(ev, DADDR)), dport);
 	uint64_t *other = ww_u64map_find(&m->sock_addr, ww_hash_mix(d, s));
 	if (other) {
 		m->f->file.peer[file] = (uint32_t)*other;
@@ -185,7 +185,7 @@ void ww_on_own_sock(struct ww_model *m, const struct ww_event *ev)
 				 : inet && proto == 17	? WW_FK_SOCK_UDP
 							: WW_FK_SOCK_OTHER;
 
-	if (ev->nval <= PEER || !ww_v_u64(ev, INO))
+	if (!ww_v_u64(ev, INO))
 		return;
 	uint32_t file = ww_file_intern(m, kind, 0, ww_v_u64(ev, INO));
 	if (inet)

@@ -14,7 +14,7 @@ void ww_on_dump_proc(struct ww_model *m, const struct ww_event *ev)
 		return;
 	ww_thr_set_pid(m, t, (int32_t)ww_v_int(ev, PID, -1));
 	if (ww_v_has(ev, NAME) && !m->f->thread.comm[t->index])
-		ww_thr_set_comm(m, t, &ev->v[NAME]);
+		ww_thr_set_comm(m, t, ww_v_at(ev, NAME));
 	if (ww_v_int(ev, TYPE, 0) == DUMP_KERNEL_THREAD) {
 		t->kernel = true;
 		m->f->thread.flags[t->index] |= WW_TF_KERNEL;

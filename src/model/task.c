@@ -89,7 +89,7 @@ void ww_on_fork(struct ww_model *m, const struct ww_event *ev)
 		t->st.state = WW_ST_RUNQUEUE; /* perf has told of this fork */
 	} else {
 		t = born(m, parent, (int32_t)tid, (int32_t)ww_v_int(ev, S_FK_PID, child_pid(m, parent, (int32_t)tid)),
-			 &ev->v[S_FK_COMM]);
+			 ww_v_at(ev, S_FK_COMM));
 	}
 	m->f->thread.pid_ns[t->index] = (uint32_t)ww_v_u64(ev, S_FK_NS);
 	uint32_t n = ww_v_has(ev, S_FK_VTIDS) ? ww_v_array(m, ev, "vtids", vtids, 32) : 0;
@@ -204,7 +204,7 @@ void ww_on_rename(struct ww_model *m, const struct ww_event *ev)
 	if (!t || !ww_v_has(ev, 1))
 		return;
 	t->named_ts_ns = m->now;
-	ww_thr_set_comm(m, t, &ev->v[1]);
+	ww_thr_set_comm(m, t, ww_v_at(ev, 1));
 }
 
 /* ---- perf's own records of tasks. Before the first event it writes one for each task that there is already. ---- */
@@ -244,7 +244,7 @@ void ww_on_perf_comm(struct ww_model *m, const struct ww_event *ev)
 		return;
 	ww_thr_set_pid(m, t, (int32_t)ww_v_int(ev, S_PC_PID, -1));
 	t->named_ts_ns = m->now;
-	ww_thr_set_comm(m, t, &ev->v[S_PC_COMM]);
+	ww_thr_set_comm(m, t, ww_v_at(ev, S_PC_COMM));
 	struct ww_proc *p = ww_v_u64(ev, S_PC_EXEC) ? ww_proc_of(m, t) : NULL;
 	if (p) /* the mappings of the new program follow */
 		ww_vec_clear(&p->vmas);

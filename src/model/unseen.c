@@ -150,6 +150,6 @@ void ww_on_own_current(struct ww_model *m, const struct ww_event *ev)
 	if (!t || t == ww_thr_current(m))
 		return;
 	if (!t->idle)
-		ww_thr_set_comm(m, t, &ev->v[COMM]);
+		ww_thr_set_comm(m, t, ww_v_at(ev, COMM));
 	ww_switch_unseen(m, t, ww_v_prio(m, ev, PRIO));
 }

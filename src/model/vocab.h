@@ -48,7 +48,7 @@ enum { S_TM_ADDR, S_TM_FUNCTION, S_TM_EXPIRES };
 enum { S_RQ_DEV, S_RQ_SECTOR, S_RQ_NR, S_RQ_BYTES, S_RQ_RWBS, S_RQ_TID };
 enum { S_WQ_WORK, S_WQ_FUNCTION };
 enum { S_SIG_NR, S_SIG_PID };
-enum { S_FLT_ADDR, S_FLT_IP, S_FLT_CODE };
+enum { S_FLT_ADDR, S_FLT_CODE };
 enum { S_RAW_NR, S_RAW_ARGS };                 /* entry */
 enum { S_RAWX_NR, S_RAWX_RET };                /* exit */
 enum { S_SE_FD, S_SE_A0, S_SE_A1, S_SE_A2, S_SE_STR }; /* named entry */

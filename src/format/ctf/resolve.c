@@ -466,6 +466,7 @@ static int resolve_event(struct resolver *r, struct ctf_event_class *e, uint32_t
 	for (uint32_t i = 0; i < e->pub.nfields; i++)
 		names[i] = e->payload->fields[i].name;
 	e->pub.field_names = names;
+	e->pub.no_context = !s->event_context && !e->context;
 	return 0;
 }
 
