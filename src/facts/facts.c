@@ -49,10 +49,11 @@ void ww_facts_release(struct ww_facts *f)
 
 static bool keys_in_range(const uint32_t *key, uint32_t n, uint32_t limit)
 {
+	uint32_t most = 0;
+
 	for (uint32_t i = 0; i < n; i++)
-		if (key[i] >= limit)
-			return false;
-	return true;
+		most = WW_MAX(most, key[i]);
+	return !n || most < limit;
 }
 
 static void index_rows(void *ctx, uint32_t i)

@@ -4,13 +4,11 @@
  * A thread's states come in order of their time, mixed with those of the others: a counting sort that writes
  * each row to its thread's next place keeps that order. The places are found once, and stand where the rows' threads
  * stood. Reading is sequential and each thread's rows are written sequentially, so it is as good when the columns are
- * in a file as in memory. The columns are independent: they are moved in parallel. A column that was moved leaves its old memory to the next one, so that little new memory
- * is touched.
+ * in a file as in memory. One column after the other is moved, on all threads together, each a part of the rows; it leaves
+ * its old memory to the next one, so that little new memory is touched.
  *
  *   thread 1 0 1 0 -> first[] = {0, 2, 4}; rows 0..3 go to 2 0 3 1
  */
-#include <pthread.h>
-
 #include "base/par.h"
 #include "facts/facts.h"
 #include "facts/facts_private.h"
@@ -96,10 +94,17 @@ struct move {
 	uint32_t kept_id;       /* of the states: their thread, which is not moved; WW_NONE */
 	const uint32_t *place;  /* new row by old row; or NULL, and */
 	const uint32_t *order;  /* old row by new row */
-	pthread_mutex_t lock;
-	struct ww_pages spare[WW_COLUMN_N]; /* memory that was left behind */
-	uint32_t nspare;
+	uint32_t parts;
+	/* the column in hand */
+	const void *from;
+	void *to;
+	uint32_t size;
 };
+
+static uint32_t part_begin(uint32_t n, uint32_t parts, uint32_t i)
+{
+	return (uint32_t)((uint64_t)n * i / parts);
+}
 
 static const struct {
 	uint32_t size, id;
@@ -119,14 +124,18 @@ static bool is_moved(const struct move *m, uint32_t id)
 }
 
 #define SCATTER(type)                                                            \
-	for (uint32_t i = 0; i < n; i++)                                         \
-		((type *)to)[place[i]] = ((const type *)from)[i]
+	for (uint32_t i = begin; i < end; i++)                                   \
+		((type *)m->to)[place[i]] = ((const type *)m->from)[i]
+#define GATHER(type)                                                             \
+	for (uint32_t i = begin; i < end; i++)                                   \
+		((type *)m->to)[i] = ((const type *)m->from)[order[i]]
 
-static void scatter(const struct move *m, const void *from, void *to, uint32_t size)
+static void scatter_part(void *ctx, uint32_t part)
 {
-	const uint32_t *place = m->place, n = m->n;
+	const struct move *m = ctx;
+	const uint32_t *place = m->place, begin = part_begin(m->n, m->parts, part), end = part_begin(m->n, m->parts, part + 1);
 
-	switch (size) {
+	switch (m->size) {
 	case 1: SCATTER(uint8_t); break;
 	case 2: SCATTER(uint16_t); break;
 	case 4: SCATTER(uint32_t); break;
@@ -134,15 +143,12 @@ static void scatter(const struct move *m, const void *from, void *to, uint32_t s
 	}
 }
 
-#define GATHER(type)                                                             \
-	for (uint32_t i = 0; i < n; i++)                                         \
-		((type *)to)[i] = ((const type *)from)[order[i]]
-
-static void gather(const struct move *m, const void *from, void *to, uint32_t size)
+static void gather_part(void *ctx, uint32_t part)
 {
-	const uint32_t *order = m->order, n = m->n;
+	const struct move *m = ctx;
+	const uint32_t *order = m->order, begin = part_begin(m->n, m->parts, part), end = part_begin(m->n, m->parts, part + 1);
 
-	switch (size) {
+	switch (m->size) {
 	case 1: GATHER(uint8_t); break;
 	case 2: GATHER(uint16_t); break;
 	case 4: GATHER(uint32_t); break;
@@ -150,63 +156,31 @@ static void gather(const struct move *m, const void *from, void *to, uint32_t si
 	}
 }
 
-static struct ww_pages take_spare(struct move *m)
+/* To the spare memory, which is what the last one left, or new. */
+static void move_column(struct move *m, uint32_t id, uint32_t size, struct ww_pages *spare)
 {
-	struct ww_pages g = {0};
+	struct ww_pages *column = &m->f->pages[id], old = *column;
 
-	pthread_mutex_lock(&m->lock);
-	if (m->nspare)
-		g = m->spare[--m->nspare];
-	pthread_mutex_unlock(&m->lock);
-	return g;
+	m->size = size;
+	m->from = old.p;
+	m->to = ww_pages_resize(spare, (size_t)size * m->room);
+	ww_par_run(m->parts, m->place ? scatter_part : gather_part, m);
+	*column = *spare;
+	*spare = old;
 }
 
-static void leave_spare(struct move *m, struct ww_pages g)
-{
-	pthread_mutex_lock(&m->lock);
-	m->spare[m->nspare++] = g;
-	pthread_mutex_unlock(&m->lock);
-}
-
-static const uint32_t widths[] = {8, 4, 2, 1};
-
-/* Job i: column i of those that are moved, wide ones first. */
-static bool pick(const struct move *m, uint32_t i, uint32_t *ret_id, uint32_t *ret_size)
-{
-	for (size_t w = 0; w < WW_ARRAY_SIZE(widths); w++)
-		for (uint32_t c = 0; c < WW_ARRAY_SIZE(all_columns); c++)
-			if (is_moved(m, all_columns[c].id) && all_columns[c].size == widths[w] && !i--) {
-				*ret_id = all_columns[c].id;
-				*ret_size = widths[w];
-				return true;
-			}
-	return false;
-}
-
-static void move_column(void *ctx, uint32_t i)
-{
-	struct move *m = ctx;
-	uint32_t id, size;
-
-	if (!pick(m, i, &id, &size))
-		return;
-	struct ww_pages to = take_spare(m), *from = &m->f->pages[id];
-	ww_pages_resize(&to, (size_t)size * m->room);
-	if (m->place)
-		scatter(m, from->p, to.p, size);
-	else
-		gather(m, from->p, to.p, size);
-	leave_spare(m, *from);
-	*from = to;
-}
-
+/* Wide ones first: what they leave is long enough for all. */
 static void move_columns(struct move *m)
 {
+	static const uint32_t widths[] = {8, 4, 2, 1};
 	struct ww_facts *f = m->f;
+	struct ww_pages spare = {0};
 
-	pthread_mutex_init(&m->lock, NULL);
-	if (m->n)
-		ww_par_run(m->end_id - m->first_id, move_column, m);
+	for (size_t w = 0; m->n && w < WW_ARRAY_SIZE(widths); w++)
+		for (uint32_t c = 0; c < WW_ARRAY_SIZE(all_columns); c++)
+			if (is_moved(m, all_columns[c].id) && all_columns[c].size == widths[w])
+				move_column(m, all_columns[c].id, widths[w], &spare);
+	ww_pages_release(&spare);
 #define WW_FACT(name, doc)
 #define WW_COL(fact, type, col, sql, unit, doc) \
 	if (is_moved(m, WW_COLUMN_##fact##_##col)) \
@@ -216,67 +190,112 @@ static void move_columns(struct move *m)
 #undef WW_FACT
 #undef WW_COL
 #undef WW_END
-	while (m->nspare)
-		ww_pages_release(&m->spare[--m->nspare]);
-	pthread_mutex_destroy(&m->lock);
 }
 
 /* ---- states ---- */
 
-/* The rows of threads below k, as count_keys; and whether each thread's are in order. */
-static uint32_t *count_states(const struct ww_facts *f, bool *ret_in_order)
+/* Of one thread, in one part of the rows. */
+struct in_part {
+	int64_t first, last; /* starts */
+	uint32_t rows;       /* how many; then the place of the next one */
+};
+
+struct placing {
+	const int64_t *start;
+	uint32_t *thread; /* of each row; then its place; then, by place, the thread again */
+	const uint32_t *first;
+	uint32_t n, nthreads, parts;
+	struct in_part *of; /* by part and thread */
+	bool *in_order;	    /* by part */
+};
+
+static void count_part(void *ctx, uint32_t part)
 {
-	const uint32_t *thread = f->state.thread, n = f->state.n;
-	const int64_t *start = f->state.start_ts_ns;
-	struct seen {
-		int64_t last;
-		uint32_t rows;
-	} *of = ww_xmalloc(sizeof(*of) * ((size_t)f->thread.n + 1));
-	uint32_t *first = ww_xcalloc((size_t)f->thread.n + 2, sizeof(*first));
+	struct placing *p = ctx;
+	struct in_part *of = p->of + (size_t)part * p->nthreads;
 	bool ok = true;
 
-	for (uint32_t t = 0; t < f->thread.n; t++)
-		of[t] = (struct seen){INT64_MIN, 0};
-	for (uint32_t i = 0; i < n; i++) {
-		struct seen *s = &of[thread[i]];
+	for (uint32_t i = part_begin(p->n, p->parts, part), end = part_begin(p->n, p->parts, part + 1); i < end; i++) {
+		struct in_part *t = &of[p->thread[i]];
 
-		ok &= start[i] >= s->last;
-		s->last = start[i];
-		s->rows++;
+		if (!t->rows++)
+			t->first = p->start[i];
+		else
+			ok &= p->start[i] >= t->last;
+		t->last = p->start[i];
 	}
-	for (uint32_t t = 0; t < f->thread.n; t++)
-		first[t + 1] = first[t] + of[t].rows;
-	free(of);
-	*ret_in_order = ok;
-	return first;
+	p->in_order[part] = ok;
+}
+
+static void place_part(void *ctx, uint32_t part)
+{
+	struct placing *p = ctx;
+	struct in_part *of = p->of + (size_t)part * p->nthreads;
+
+	for (uint32_t i = part_begin(p->n, p->parts, part), end = part_begin(p->n, p->parts, part + 1); i < end; i++)
+		p->thread[i] = of[p->thread[i]].rows++;
+}
+
+static void name_part(void *ctx, uint32_t part)
+{
+	struct placing *p = ctx;
+
+	for (uint32_t t = part_begin(p->nthreads, p->parts, part), end = part_begin(p->nthreads, p->parts, part + 1); t < end; t++)
+		for (uint32_t i = p->first[t]; i < p->first[t + 1]; i++)
+			p->thread[i] = t;
+}
+
+/* first[] of count_keys; `rows` of each part and thread becomes its first row's place. Whether each thread's rows are in
+ * order is returned. */
+static bool add_parts(struct placing *p, uint32_t *first)
+{
+	bool ok = true;
+
+	for (uint32_t i = 0; i < p->parts; i++)
+		ok &= p->in_order[i];
+	for (uint32_t t = 0, at = 0; t < p->nthreads; t++) {
+		int64_t last = INT64_MIN;
+
+		for (uint32_t i = 0; i < p->parts; i++) {
+			struct in_part *s = &p->of[(size_t)i * p->nthreads + t];
+			const uint32_t rows = s->rows;
+
+			s->rows = at;
+			at += rows;
+			ok &= !rows || s->first >= last;
+			last = rows ? s->last : last;
+		}
+		first[t + 1] = at;
+	}
+	return ok;
 }
 
 void ww_facts_sort_states(struct ww_facts *f)
 {
-	struct move m = {.f = f, .n = f->state.n, .room = f->state.room, .first_id = WW_COLUMN_state_thread,
+	const uint32_t parts = ww_par_threads();
+	struct move m = {.f = f, .n = f->state.n, .room = f->state.room, .first_id = WW_COLUMN_state_thread, .parts = parts,
 			 .end_id = WW_COLUMNS_END_state, .kept_id = WW_COLUMN_state_thread};
-	uint32_t *thread = f->state.thread;
+	struct placing p = {.start = f->state.start_ts_ns, .thread = f->state.thread, .n = m.n, .nthreads = f->thread.n,
+			    .parts = parts, .of = ww_xcalloc((size_t)parts * f->thread.n + 1, sizeof(*p.of)),
+			    .in_order = ww_xcalloc(parts, sizeof(*p.in_order))};
 	struct ww_pages order = {0};
-	bool in_order;
 
-	f->state_first = count_states(f, &in_order);
-	if (in_order) {
-		uint32_t *next = copy_first(f->state_first, f->thread.n);
-
-		for (uint32_t i = 0; i < m.n; i++)
-			thread[i] = next[thread[i]]++;
-		m.place = thread;
-		free(next);
+	f->state_first = ww_xcalloc((size_t)f->thread.n + 2, sizeof(*f->state_first));
+	p.first = f->state_first;
+	ww_par_run(parts, count_part, &p);
+	if (add_parts(&p, f->state_first)) {
+		ww_par_run(parts, place_part, &p);
+		m.place = p.thread;
 	} else {
 		free(f->state_first);
-		f->state_first = ww_facts_group(&order, thread, f->state.start_ts_ns, m.n, f->thread.n);
+		p.first = f->state_first = ww_facts_group(&order, p.thread, p.start, m.n, f->thread.n);
 		m.order = order.p;
 	}
 	move_columns(&m);
-	for (uint32_t t = 0; t < f->thread.n; t++)
-		for (uint32_t i = f->state_first[t]; i < f->state_first[t + 1]; i++)
-			thread[i] = t;
+	ww_par_run(parts, name_part, &p);
 	ww_pages_release(&order);
+	free(p.of);
+	free(p.in_order);
 }
 
 /* ---- other facts ---- */
@@ -285,7 +304,7 @@ void ww_facts_sort_states(struct ww_facts *f)
 void ww_facts_sort_interrupts(struct ww_facts *f)
 {
 	struct move m = {.f = f, .n = f->interrupt.n, .room = f->interrupt.room, .first_id = WW_COLUMN_interrupt_cpu,
-			 .end_id = WW_COLUMNS_END_interrupt, .kept_id = WW_NONE};
+			 .end_id = WW_COLUMNS_END_interrupt, .kept_id = WW_NONE, .parts = ww_par_threads()};
 	uint32_t sorted = 1;
 
 	while (sorted < m.n && f->interrupt.start_ts_ns[sorted - 1] <= f->interrupt.start_ts_ns[sorted])
