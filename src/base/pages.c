@@ -1,10 +1,11 @@
-/* pages.c - arrays on the heap, then in anonymous memory, then in unlinked files, each array mapped as a whole and grown
- * with the file.
+/* pages.c - arrays on the heap, then mapped: a head of anonymous memory, and a place in an unlinked file behind it.
  *
  * A file is shared by up to 16 arrays, for making one is not cheap: array k of it has the bytes from k * 64 GB on, of
  * which only those that it uses have blocks. An array maps room behind its end, so that it seldom has to move.
  *
  *   file: [array 0: 6 MB | hole ... ] [array 1: 2 MB | hole ... ] ...      offsets 0, 64 GB, ...
+ *
+ * Heads have small pages: most arrays are shorter than a few megabytes, and the file's pages are of 2 MB each.
  */
 #include "base/pages.h"
 
@@ -20,7 +21,6 @@
 #define HUGE_BYTES ((size_t)2 << 20)
 #define RESERVE_TIMES 8 /* addresses are cheap, moving is not */
 #define FILE_ARRAYS 16u
-#define ANON_ROOM (WW_PAGES_ANON_MOST + ((size_t)17 << 12)) /* not a power of two, see map_file() */
 #define ARRAY_BYTES (UINT64_C(64) << 30) /* 2^32 rows of the widest column, and as much again */
 
 struct ww_pages_file {
@@ -30,7 +30,7 @@ struct ww_pages_file {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what is below, and of every file's numbers and size */
 static struct ww_pages_file *now;			  /* whose places are given; NULL none */
-static atomic_size_t anonymous;				  /* bytes of all arrays that are */
+static atomic_size_t heads;				  /* bytes of all of them */
 
 /* ---- files ---- */
 
@@ -120,18 +120,19 @@ static bool file_grow(int fd, uint64_t from, uint64_t to)
 
 /* ---- arrays ---- */
 
-/* A place for `bytes` with room behind it: what is mapped past the file's end is never touched. The room differs from
- * a power of two, for columns that lie a power of two apart displace one another in the caches of some machines. */
-static void *map_file(int fd, uint64_t offset, size_t bytes, size_t *ret_reserved)
+static size_t whole_pages(size_t bytes)
 {
-	const size_t room[] = {bytes * RESERVE_TIMES + 17 * HUGE_BYTES, bytes};
-	void *p = MAP_FAILED;
+	return (bytes + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1); /* of any machine */
+}
 
-	for (size_t i = 0; i < WW_ARRAY_SIZE(room) && p == MAP_FAILED; i++) {
-		*ret_reserved = room[i];
-		p = mmap(NULL, room[i], PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+static bool head_grow(struct ww_pages *g, size_t bytes)
+{
+	if (atomic_fetch_add(&heads, bytes - g->head) + bytes - g->head > WW_PAGES_HEADS_BYTES) {
+		atomic_fetch_sub(&heads, bytes - g->head);
+		return false;
 	}
-	return p;
+	g->head = bytes;
+	return true;
 }
 
 static void release(struct ww_pages *g)
@@ -141,10 +142,90 @@ static void release(struct ww_pages *g)
 		return;
 	}
 	munmap(g->p, g->reserved);
+	atomic_fetch_sub(&heads, g->head);
 	if (g->file)
-		place_leave(g->file, g->offset, g->bytes);
-	else
-		atomic_fetch_sub(&anonymous, g->bytes);
+		place_leave(g->file, g->offset, g->bytes - g->head);
+}
+
+/* Addresses for `bytes`, and room behind them that is never touched, from a large page's begin on. The room differs from
+ * a power of two, for columns that lie a power of two apart displace one another in the caches of some machines. */
+static bool reserve(struct ww_pages *g, size_t bytes)
+{
+	const size_t whole = whole_pages(bytes), room[] = {whole * RESERVE_TIMES + 17 * HUGE_BYTES, whole};
+	char *p = MAP_FAILED;
+
+	for (size_t i = 0; i < WW_ARRAY_SIZE(room) && p == MAP_FAILED; i++) {
+		g->reserved = room[i];
+		p = mmap(NULL, room[i] + HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			 -1, 0);
+	}
+	if (p == MAP_FAILED)
+		return false;
+	const size_t before = -(uintptr_t)p & (HUGE_BYTES - 1);
+	g->p = p + before;
+	if (before)
+		munmap(p, before);
+	munmap((char *)g->p + g->reserved, HUGE_BYTES - before);
+	(void)madvise(g->p, g->reserved, MADV_NOHUGEPAGE);
+	return true;
+}
+
+/* The file behind the head. One fault for 2 MB, where the file system has folios as large. Nothing is to be read, and what
+ * was read ahead would be other arrays' holes. */
+static bool tail_map(const struct ww_pages *g)
+{
+	char *p = mmap((char *)g->p + g->head, g->reserved - g->head, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		       g->file->fd, (off_t)g->offset);
+
+	if (p == MAP_FAILED)
+		return false;
+	(void)madvise(p, g->reserved - g->head, MADV_RANDOM);
+	(void)madvise(p, g->reserved - g->head, MADV_HUGEPAGE);
+	return true;
+}
+
+/* To addresses with more room. What is there is not copied: the head's pages go there, the file is mapped again. */
+static bool remap(struct ww_pages *g, size_t bytes)
+{
+	struct ww_pages to = *g;
+
+	if (!reserve(&to, bytes))
+		return false;
+	if (!tail_map(&to) || (g->head && mremap(g->p, g->head, g->head, MREMAP_MAYMOVE | MREMAP_FIXED, to.p) == MAP_FAILED)) {
+		munmap(to.p, to.reserved);
+		return false;
+	}
+	munmap((char *)g->p + g->head, g->reserved - g->head);
+	*g = to;
+	return true;
+}
+
+static bool tail_begin(struct ww_pages *g)
+{
+	g->file = place_take(&g->offset);
+	if (!g->file)
+		return false;
+	if (tail_map(g))
+		return true;
+	place_leave(g->file, g->offset, 0);
+	g->file = NULL;
+	return false;
+}
+
+/* The head is as long as it will be. */
+static bool tail_grow(struct ww_pages *g, size_t bytes)
+{
+	bytes = g->head + whole_pages(bytes - g->head);
+	if (!g->file && g->reserved == g->head)
+		return false;
+	if (!g->file && !tail_begin(g))
+		return false;
+	if (!file_grow(g->file->fd, g->offset + g->bytes - g->head, g->offset + bytes - g->head))
+		return false;
+	if (bytes > g->reserved && !remap(g, bytes))
+		return false;
+	g->bytes = bytes;
+	return true;
 }
 
 /* To a new place, with its contents. */
@@ -156,101 +237,30 @@ static void move_to(struct ww_pages *g, const struct ww_pages *to)
 	*g = *to;
 }
 
-/* ---- anonymous memory ---- */
-
-static bool anonymous_take(size_t bytes)
+static bool move_to_mapped(struct ww_pages *g, size_t bytes)
 {
-	if (atomic_fetch_add(&anonymous, bytes) + bytes <= WW_PAGES_ANON_BYTES)
-		return true;
-	atomic_fetch_sub(&anonymous, bytes);
-	return false;
-}
+	struct ww_pages to = {0};
 
-/* Pages of the usual size: most of these arrays are shorter than a large one. */
-static bool move_to_anonymous(struct ww_pages *g, size_t bytes)
-{
-	struct ww_pages to = {.bytes = bytes, .reserved = ANON_ROOM};
-
-	if (!anonymous_take(bytes))
+	if (!reserve(&to, bytes))
 		return false;
-	to.p = mmap(NULL, to.reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (to.p == MAP_FAILED) {
-		atomic_fetch_sub(&anonymous, bytes);
+	(void)head_grow(&to, WW_MIN(bytes, WW_PAGES_HEAD_BYTES));
+	to.bytes = to.head;
+	if (bytes > to.head && !tail_grow(&to, bytes)) {
+		release(&to);
 		return false;
 	}
-	(void)madvise(to.p, to.reserved, MADV_NOHUGEPAGE);
 	move_to(g, &to);
 	return true;
 }
 
-/* Its room is there already. */
-static bool anonymous_grow(struct ww_pages *g, size_t bytes)
+static bool mapped_grow(struct ww_pages *g, size_t bytes)
 {
-	if (!anonymous_take(bytes - g->bytes))
-		return false;
-	g->bytes = bytes;
-	return true;
-}
-
-/* ---- in a file ---- */
-
-/* One fault for 2 MB, where the file system has folios as large. Nothing is to be read, and what was read ahead would be
- * other arrays' holes. */
-static void advise(const struct ww_pages *g)
-{
-	(void)madvise(g->p, g->reserved, MADV_RANDOM);
-	(void)madvise(g->p, g->reserved, MADV_HUGEPAGE);
-}
-
-static size_t whole_pages(size_t bytes)
-{
-	return (bytes + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1); /* of any machine */
-}
-
-static bool move_to_file(struct ww_pages *g, size_t bytes)
-{
-	struct ww_pages to = {.bytes = bytes = whole_pages(bytes)};
-
-	to.file = place_take(&to.offset);
-	if (!to.file)
-		return false;
-	to.p = file_grow(to.file->fd, to.offset, to.offset + bytes) ?
-		       map_file(to.file->fd, to.offset, bytes, &to.reserved) : MAP_FAILED;
-	if (to.p == MAP_FAILED) {
-		place_leave(to.file, to.offset, bytes);
-		return false;
+	if (!g->file) {
+		if (!g->reserved || !head_grow(g, WW_MIN(bytes, WW_PAGES_HEAD_BYTES)))
+			return move_to_mapped(g, bytes);
+		g->bytes = g->head;
 	}
-	advise(&to);
-	move_to(g, &to);
-	return true;
-}
-
-static bool map_grow(struct ww_pages *g, size_t bytes)
-{
-	struct ww_pages to = *g;
-
-	bytes = whole_pages(bytes);
-	if (!file_grow(g->file->fd, g->offset + g->bytes, g->offset + bytes))
-		return false;
-	to.bytes = bytes;
-	if (bytes > g->reserved) {
-		to.p = map_file(g->file->fd, g->offset, bytes, &to.reserved);
-		if (to.p == MAP_FAILED)
-			return false;
-		advise(&to);
-		munmap(g->p, g->reserved); /* what was there is in the file */
-	}
-	*g = to;
-	return true;
-}
-
-static bool grow_mapped(struct ww_pages *g, size_t bytes)
-{
-	if (g->file)
-		return map_grow(g, bytes);
-	if (bytes <= WW_PAGES_ANON_MOST && (g->reserved ? anonymous_grow(g, bytes) : move_to_anonymous(g, bytes)))
-		return true;
-	return move_to_file(g, bytes);
+	return g->bytes >= bytes || tail_grow(g, bytes);
 }
 
 void *ww_pages_resize(struct ww_pages *g, size_t bytes)
@@ -264,7 +274,7 @@ void *ww_pages_resize(struct ww_pages *g, size_t bytes)
 		return g->p;
 	}
 	WW_ASSERT(bytes <= ARRAY_BYTES);
-	if (!grow_mapped(g, bytes))
+	if (!mapped_grow(g, bytes))
 		move_to(g, &(struct ww_pages){.p = ww_xcalloc(1, bytes), .bytes = bytes});
 	return g->p;
 }

@@ -1,19 +1,20 @@
-/* pages.h - memory for one long array: on the heap, in anonymous memory of its own, or in an unlinked temporary file.
+/* pages.h - memory for one long array: on the heap, in anonymous memory, or in an unlinked temporary file.
  *
  *   struct ww_pages g = {0}; int64_t *v = ww_pages_resize(&g, n * 8); ... ww_pages_release(&g);
- * A short one is on the heap. A longer one has anonymous memory with room behind it, so that it grows where it is, and all
- * of these together no more than WW_PAGES_ANON_BYTES. What is longer still, or finds no place there, is in a file, which the
- * kernel may write out when memory is short. Files are made in $TMPDIR, else /var/tmp, else /tmp; their blocks are reserved before they are used, so that a full
- * disk is found here and not by a signal. Several arrays share one. Where no file can be had it stays on the heap.
+ * A short one is on the heap. A longer one is mapped, with room behind it. Its head is anonymous memory, as long as all heads
+ * together are no more than WW_PAGES_HEADS_BYTES; what is behind it (of an array that got no head: all) is in a file, which
+ * the kernel may write out when memory is short. Files are made in $TMPDIR, else /var/tmp, else /tmp; their blocks are
+ * reserved before they are used, so that a full disk is found here and not by a signal. Several arrays share one. Where no
+ * file can be had it is on the heap.
  */
 #ifndef WW_PAGES_H
 #define WW_PAGES_H
 
 #include "base/base.h"
 
-#define WW_PAGES_HEAP_BYTES ((size_t)32 << 10)  /* an array up to this long is on the heap */
-#define WW_PAGES_ANON_MOST ((size_t)4 << 20)    /* and up to this long in anonymous memory */
-#define WW_PAGES_ANON_BYTES ((size_t)96 << 20)  /* of all arrays of the process */
+#define WW_PAGES_HEAP_BYTES ((size_t)32 << 10)   /* an array up to this long is on the heap */
+#define WW_PAGES_HEAD_BYTES ((size_t)2 << 20)    /* a head is no longer than this */
+#define WW_PAGES_HEADS_BYTES ((size_t)56 << 20)  /* of all arrays of the process */
 
 struct ww_pages_file;
 
@@ -21,8 +22,9 @@ struct ww_pages { /* zeroed: empty */
 	void *p;
 	size_t bytes;
 	size_t reserved;            /* addresses; 0: on the heap */
-	struct ww_pages_file *file; /* NULL: on the heap, or anonymous */
-	uint64_t offset;            /* in it */
+	size_t head;                /* bytes that are anonymous; all of them, where there is no file */
+	struct ww_pages_file *file; /* NULL none */
+	uint64_t offset;            /* in it, of what is behind the head */
 };
 
 /* Makes it `bytes` long, which is never less than before; what was there stays, what is new is zero. The array

@@ -79,28 +79,52 @@ static void without_a_file(void)
 	ww_pages_release(&g);
 }
 
-static void anonymous_ends(void)
+static void heads_end(void)
 {
-	enum { FIT = WW_PAGES_ANON_BYTES / WW_PAGES_ANON_MOST, N = FIT + 3 };
+	enum { FIT = WW_PAGES_HEADS_BYTES / WW_PAGES_HEAD_BYTES, N = FIT + 3 };
 	struct ww_pages g[N] = {0}, again = {0};
 	unsigned anonymous = 0, files = 0;
 
 	for (int i = 0; i < N; i++) {
-		char *p = ww_pages_resize(&g[i], WW_PAGES_ANON_MOST);
+		char *p = ww_pages_resize(&g[i], WW_PAGES_HEAD_BYTES);
 
-		p[WW_PAGES_ANON_MOST - 1] = 1;
+		p[WW_PAGES_HEAD_BYTES - 1] = 1;
 		anonymous += !g[i].file && g[i].reserved;
-		files += g[i].file != NULL;
+		files += g[i].file && !g[i].head;
 	}
 	is_i64(anonymous, FIT, "as many in anonymous memory as there is room for");
 	is_i64(files, N - FIT, "the others in files");
-	ww_pages_resize(&g[0], WW_PAGES_ANON_MOST + 1);
-	ok(g[0].file && ((char *)g[0].p)[WW_PAGES_ANON_MOST - 1] == 1, "one that is too long now goes there, too");
-	ww_pages_resize(&again, WW_PAGES_ANON_MOST);
-	ok(!again.file && again.reserved, "and leaves its room to another");
+	char *p = ww_pages_resize(&g[0], WW_PAGES_HEAD_BYTES + 1);
+	ok(g[0].file && g[0].head && p[WW_PAGES_HEAD_BYTES - 1] == 1 && !p[WW_PAGES_HEAD_BYTES],
+	   "one that is longer has a head and a file behind it");
+	ww_pages_resize(&again, WW_PAGES_HEAP_BYTES + 1);
+	ok(again.file, "no room for a head");
+	ww_pages_release(&g[1]);
+	ww_pages_release(&again);
+	ww_pages_resize(&again, WW_PAGES_HEAP_BYTES + 1);
+	ok(!again.file && again.reserved, "room that another one left");
 	for (int i = 0; i < N; i++)
 		ww_pages_release(&g[i]);
 	ww_pages_release(&again);
+}
+
+/* A head that may not grow any more: its contents go with it. */
+static void head_that_stops(void)
+{
+	struct ww_pages g[WW_PAGES_HEADS_BYTES / WW_PAGES_HEAD_BYTES - 1] = {0}, half = {0}, last = {0};
+	uint64_t *v = ww_pages_resize(&last, WW_PAGES_HEAD_BYTES / 2);
+
+	v[1000] = 77;
+	for (size_t i = 0; i < WW_ARRAY_SIZE(g); i++)
+		ww_pages_resize(&g[i], WW_PAGES_HEAD_BYTES);
+	ww_pages_resize(&half, WW_PAGES_HEAD_BYTES / 2);
+	ok(!last.file && last.head && !half.file && half.head, "both in anonymous memory");
+	v = ww_pages_resize(&last, WW_PAGES_HEAD_BYTES);
+	ok(last.file && !last.head && v[1000] == 77 && !v[WW_PAGES_HEAD_BYTES / 8 - 1], "all of it in a file");
+	for (size_t i = 0; i < WW_ARRAY_SIZE(g); i++)
+		ww_pages_release(&g[i]);
+	ww_pages_release(&half);
+	ww_pages_release(&last);
 }
 
 #define JOBS 1000
@@ -131,7 +155,8 @@ int main(void)
 {
 	on_heap_and_in_a_file();
 	without_a_file();
-	anonymous_ends();
+	heads_end();
+	head_that_stops();
 	jobs();
 	return done_testing();
 }
