@@ -173,7 +173,7 @@ static bool tracepoint_fits(const struct ww_tracepoints *t, const struct bpf_pro
 	return args;
 }
 
-#define NEXTS 4
+#define NEXTS 5
 /* The programs that the two at the system call tracepoints go on with: entered by a tail call, attached nowhere. */
 static struct next {
 	struct bpf_program *prog;
@@ -185,6 +185,7 @@ static struct next {
 	ret[1] = (struct next){skel->progs.ww_sys_exit_rest, skel->maps.ww_exit_next, 0};
 	ret[2] = (struct next){skel->progs.ww_sys_exit_fds, skel->maps.ww_exit_next, 1};
 	ret[3] = (struct next){skel->progs.ww_sys_exit_ready, skel->maps.ww_exit_next, 2};
+	ret[4] = (struct next){skel->progs.ww_sys_exit_fd, skel->maps.ww_exit_next, 3};
 	return ret;
 }
 

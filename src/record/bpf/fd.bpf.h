@@ -4,7 +4,33 @@
 
 #include "file.bpf.h"
 
-/* whywait_fd: pid fd kind dev ino; or only the name of what the descriptor is. */
+/* whywait_fd: pid fd kind dev ino */
+#define FD_BYTES 21
+static __always_inline void ww_put_fd(u8 *p, u32 fd, struct ww_file *f)
+{
+	ww_put32(p, 0, bpf_get_current_pid_tgid() >> 32);
+	ww_put32(p, 4, fd);
+	ww_put8(p, 8, f->kind);
+	ww_put32(p, 9, f->dev);
+	ww_put64(p, 13, f->ino);
+}
+
+/* What a call's descriptor is: not on the stack, which has little left. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ww_file);
+} ww_file_room SEC(".maps");
+
+static __always_inline struct ww_file *ww_file_here(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&ww_file_room, &zero);
+}
+
+/* Or only the name of what the descriptor is. */
 enum { FD_OPEN, FD_CLOSED, FD_NAME };
 __noinline int ww_emit_fd(u32 fd, u32 what)
 {
@@ -16,14 +42,10 @@ __noinline int ww_emit_fd(u32 fd, u32 what)
 		ww_file_of_fd(bpf_get_current_task_btf(), fd, &f);
 	if (what == FD_NAME)
 		return 0;
-	p = ww_reserve(&s, WW_EV_WHYWAIT_FD, 21);
+	p = ww_reserve(&s, WW_EV_WHYWAIT_FD, FD_BYTES);
 	if (!p)
 		return 0;
-	ww_put32(p, 0, bpf_get_current_pid_tgid() >> 32);
-	ww_put32(p, 4, fd);
-	ww_put8(p, 8, f.kind);
-	ww_put32(p, 9, f.dev);
-	ww_put64(p, 13, f.ino);
+	ww_put_fd(p, fd, &f);
 	ww_commit(&s);
 	return 0;
 }

@@ -211,103 +211,173 @@ __noinline int ww_file_fill(u64 at, struct ww_file *f)
 	return 0;
 }
 
+/* The directory of the last file that this CPU has named. Files come in directories, so its path is looked for once; while
+ * the words that it was found by are the same, so is the path. */
+#define STEPS 12
+struct ww_step {
+	u64 up_at, up, name_at, name; /* an entry's parent, its name's hash and length; or where a mount is mounted */
+};
+struct ww_dir {
+	char text[NAME_BYTES]; /* ends with the path, "" for the root of all */
+	u64 dentry, mnt; /* dentry 0: it is no file's */
+	struct ww_step step[16];
+	/* How far a bpf_loop is; what stands on the stack the verifier follows value by value. */
+	u32 pos, steps;
+	u32 cut; /* the path ended before the root of all */
+	/* The file's own name, which follows. */
+	u32 own_bytes;
+	u64 own;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ww_dir);
+} ww_dir_room SEC(".maps");
+
+static __always_inline struct ww_dir *ww_dir_here(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&ww_dir_room, &zero);
+}
+
 /* Where ww_path has come to. */
 struct ww_walk {
 	struct dentry *d, *root; /* root: the mount's */
 	struct mount *m;
-	u64 cut; /* it ended before the root of all */
 };
+
+static __always_inline u32 ww_name_bytes(u64 d)
+{
+	u32 len = LOOK(d, dentry, d_name.len) >> (bpf_core_field_offset(struct dentry, d_name.len) % 8 * 8);
+
+	return len > 100 ? 100 : len;
+}
 
 /* One component, the body of a bpf_loop: verified once, not once a component and way. 1: that was the last. */
 static int ww_path_one(u32 i, void *ctx)
 {
 	struct ww_walk *w = ctx;
-	u32 zero = 0;
-	struct ww_name *room = bpf_map_lookup_elem(&ww_name_room, &zero);
+	struct ww_dir *dir = ww_dir_here();
 	struct dentry *d = w->d, *up;
 	struct mount *m = w->m;
 	u32 pos, bytes = (WORD_MAX(WORD(dentry, d_parent), WORD(dentry, d_name.name)) + 1) * 8;
 
-	if (!room || !ww_look((u64)d, bytes))
+	if (!dir || !ww_look((u64)d, bytes))
 		return 1;
 	up = (void *)LOOK((u64)d, dentry, d_parent);
 
 	const unsigned char *name = (void *)LOOK((u64)d, dentry, d_name.name);
-	u32 len = LOOK((u64)d, dentry, d_name.len) >> (bpf_core_field_offset(struct dentry, d_name.len) % 8 * 8);
-	pos = room->pos;
+	u32 len = ww_name_bytes((u64)d);
+	struct ww_step *step = &dir->step[i & 15];
+	pos = dir->pos;
+	dir->steps = i + 1;
+	step->up_at = (u64)d + bpf_core_field_offset(struct dentry, d_parent);
+	step->up = (u64)up;
+	step->name_at = (u64)d + bpf_core_field_offset(struct dentry, d_name);
+	step->name = LOOK((u64)d, dentry, d_name);
 	if (d == up || d == w->root) {
 		struct mount *over = (void *)WW_GET(mount, m, mnt_parent);
+		u64 on = WW_GET(mount, m, mnt_mountpoint);
 
+		step->up_at = (u64)m + bpf_core_field_offset(struct mount, mnt_parent);
+		step->up = (u64)over;
+		step->name_at = (u64)m + bpf_core_field_offset(struct mount, mnt_mountpoint);
+		step->name = on;
 		if (over != m && over) {
-			w->d = (void *)WW_GET(mount, m, mnt_mountpoint);
+			w->d = (void *)on;
 			w->m = over;
 			w->root = (void *)WW_GET(mount, over, mnt.mnt_root);
 			return 0;
 		}
-		w->cut = 0;
-		if (pos != NAME_BYTES)
+		dir->cut = 0;
+		if (dir->own_bytes || pos != NAME_BYTES)
 			return 1; /* the root of all */
 		if (len == 1)
 			len = 0; /* the file is that root, "/" */
 		up = NULL; /* or has no place, as "memfd:x" */
 	}
-	if (len > 100)
-		len = 100;
 	if (pos < len + 1)
 		return 1;
 	pos -= len + 1;
 	pos &= NAME_BYTES - 1;
-	room->text[pos] = '/';
-	bpf_probe_read_kernel(room->text + pos + 1, len & 127, name);
-	room->pos = pos;
+	dir->text[pos] = '/';
+	bpf_probe_read_kernel(dir->text + ((pos + 1) & (NAME_BYTES - 1)), len & 127, name);
+	dir->pos = pos;
 	w->d = up;
 	return !up;
 }
 
-/* The path, from its end backwards, over mounts, at most 12 components; what does not fit is left out at
- * the front, and then the path does not begin with "/". Returns where in room->text it begins. */
-__noinline int ww_path(u64 at)
+/* The body of a bpf_loop, too. 1: the step is another one now. */
+static int ww_step_look(u32 i, void *ctx)
 {
-	struct ww_walk w = {.cut = 1};
-	u32 zero = 0;
-	struct ww_name *room = bpf_map_lookup_elem(&ww_name_room, &zero);
+	struct ww_dir *dir = ww_dir_here();
 
-	if (!at || !room)
-		return NAME_BYTES;
-	room->text[NAME_BYTES] = 0;
-	room->pos = NAME_BYTES;
-	w.d = (void *)WW_GET(file, at, f_path.dentry);
-	u64 vm = WW_GET(file, at, f_path.mnt);
-	w.m = (void *)(vm - bpf_core_field_offset(struct mount, mnt));
-	w.root = (void *)WW_GET(vfsmount, vm, mnt_root);
-	bpf_loop(12, ww_path_one, &w, 0);
-	return room->pos + w.cut;
+	if (!dir)
+		return 1;
+	struct ww_step *s = &dir->step[i & 15];
+	if (ww_word(s->up_at) == s->up && ww_word(s->name_at) == s->name)
+		return 0;
+	dir->dentry = 0;
+	return 1;
 }
 
-/* whywait_file: kind dev ino name */
+/* The path of the directory, from its end backwards, over mounts, at most 12 components; what does not fit is left out at
+ * the front. Then the file's own name, which is all there is of a file that is a root, or has no place. */
+__noinline int ww_path(u64 at)
+{
+	struct ww_dir *dir = ww_dir_here();
+	u64 d = WW_GET(file, at, f_path.dentry), mnt = WW_GET(file, at, f_path.mnt), root = WW_GET(vfsmount, mnt, mnt_root);
+	u32 bytes = (WORD_MAX(WORD(dentry, d_parent), WORD(dentry, d_name.name)) + 1) * 8;
+
+	if (!dir || !ww_look(d, bytes))
+		return 0;
+	u64 up = LOOK(d, dentry, d_parent);
+	dir->own_bytes = 0;
+	if (d != up && d != root) {
+		dir->own = LOOK(d, dentry, d_name.name);
+		dir->own_bytes = ww_name_bytes(d);
+		if (ww_casts && dir->dentry == up && dir->mnt == mnt) {
+			bpf_loop(dir->steps, ww_step_look, NULL, 0);
+			if (dir->dentry)
+				return 1;
+		}
+		d = up;
+	}
+	struct ww_walk w = {.d = (void *)d, .root = (void *)root, .m = (void *)(mnt - bpf_core_field_offset(struct mount, mnt))};
+	dir->dentry = dir->own_bytes ? d : 0;
+	dir->mnt = mnt;
+	dir->cut = 1;
+	dir->pos = NAME_BYTES;
+	bpf_loop(STEPS, ww_path_one, &w, 0);
+	return 1;
+}
+
+/* whywait_file: kind dev ino name. A name that was cut does not begin with "/". */
 static __always_inline int ww_emit_file(struct ww_file *f)
 {
-	u32 zero = 0;
-
-	if (!f)
-		return 0;
-	struct ww_name *room = bpf_map_lookup_elem(&ww_name_room, &zero);
-	if (!room)
-		return 0;
-	u32 at = ww_path((u64)f->file);
-	u32 len = NAME_BYTES - at;
+	struct ww_dir *dir = ww_dir_here();
 	struct ww_slot s;
 
-	if (len > NAME_BYTES)
-		len = 0;
-	u8 *p = ww_reserve(&s, WW_EV_WHYWAIT_FILE, 13 + len + 1);
+	if (!f || !dir || !ww_path((u64)f->file))
+		return 0;
+	u32 at = dir->pos + (dir->cut & 1), slash = dir->own_bytes && at <= NAME_BYTES;
+	u32 len = at < NAME_BYTES ? NAME_BYTES - at : 0, own = dir->own_bytes & 127;
+
+	u8 *p = ww_reserve(&s, WW_EV_WHYWAIT_FILE, 13 + len + slash + own + 1);
 	if (!p)
 		return 0;
 	ww_put8(p, 0, f->kind);
 	ww_put32(p, 1, f->dev);
 	ww_put64(p, 5, f->ino);
-	bpf_probe_read_kernel(p + 13, len & (2 * NAME_BYTES - 1), room->text + (at & (NAME_BYTES - 1)));
-	ww_put8(p, 13 + (len & (2 * NAME_BYTES - 1)), 0);
+	p += 13;
+	bpf_probe_read_kernel(p, len & (2 * NAME_BYTES - 1), dir->text + (at & (NAME_BYTES - 1)));
+	p += len & (2 * NAME_BYTES - 1);
+	ww_put8(p, 0, '/');
+	p += slash & 1;
+	bpf_probe_read_kernel(p, own, (void *)dir->own);
+	ww_put8(p, own, 0);
 	ww_commit(&s);
 	return 0;
 }

@@ -170,7 +170,7 @@ static __always_inline bool ww_wanted(struct pt_regs *regs)
 }
 
 /* Which program goes on; user space fills them. A tail call that returns has failed. */
-enum { NEXT_REST, NEXT_FDS, NEXT_READY, NEXT_MAX };
+enum { NEXT_REST, NEXT_FDS, NEXT_READY, NEXT_FD, NEXT_MAX };
 struct ww_next_map {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, NEXT_MAX);
@@ -256,7 +256,7 @@ int BPF_PROG(ww_sys_exit, struct pt_regs *regs, long ret)
 	if (!ww_wanted(regs))
 		return 0;
 	ww_call_here(&c, regs, ww_regs_nr(regs), ret);
-	u32 fc = ww_calls_only ? 0 : ww_fd_call(&c) & ~WW_FC_FIRST;
+	u32 fc = ww_calls_only || ret < 0 ? 0 : ww_fd_call(&c) & ~WW_FC_FIRST;
 	if (fc & WW_FC_READY) {
 		ww_go_on(ctx, &ww_exit_next, NEXT_READY);
 		return 0;
@@ -284,14 +284,44 @@ static __always_inline void ww_exit_after(void *ctx, struct ww_call *c)
 		ww_go_on(ctx, &ww_exit_next, NEXT_REST);
 }
 
+/* Most of them open one descriptor, or close one. */
 SEC("tp_btf/sys_exit")
 int BPF_PROG(ww_sys_exit_fds, struct pt_regs *regs, long ret)
 {
+	struct ww_file *f = ww_file_here();
 	struct ww_call c;
 
 	ww_call_here(&c, regs, ww_regs_nr(regs), ret);
-	ww_emit_fds(&c, ret, ww_fd_call(&c));
+	const volatile struct ww_sc_layout *l = &ww_sc_exit[ww_sc_index(&c)];
+	u32 fc = ww_fd_call(&c);
+	if (f && fc & (WW_FC_NEW | WW_FC_CLOSE) && ww_has_layout(l, &c) && !l->slow) {
+		*f = (struct ww_file){};
+		if (fc & WW_FC_NEW)
+			ww_file_of_fd(bpf_get_current_task_btf(), ret, f);
+		ww_go_on(ctx, &ww_exit_next, NEXT_FD);
+		return 0;
+	}
+	ww_emit_fds(&c, ret, fc);
 	ww_exit_after(ctx, &c);
+	return 0;
+}
+
+/* The descriptor and the call's own event, at one moment. A program of its own for the stack of those that name the file. */
+SEC("tp_btf/sys_exit")
+int BPF_PROG(ww_sys_exit_fd, struct pt_regs *regs, long ret)
+{
+	struct ww_file *f = ww_file_here();
+	struct ww_call c;
+	struct ww_slot s;
+
+	ww_call_here(&c, regs, ww_regs_nr(regs), ret);
+	const volatile struct ww_sc_layout *l = &ww_sc_exit[ww_sc_index(&c)];
+	u8 *p = ww_reserve_two_here(&s, WW_EV_WHYWAIT_FD, FD_BYTES, l->id, l->fixed);
+	if (!f || !p)
+		return 0;
+	ww_put_fd(p, ww_fd_call(&c) & WW_FC_NEW ? ret : c.arg[0], f);
+	ww_put_ints(p + WW_TWO(FD_BYTES), l, &c);
+	ww_commit(&s);
 	return 0;
 }
 
