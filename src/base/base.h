@@ -14,6 +14,7 @@
 
 #define WW_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define WW_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define WW_ALWAYS_INLINE inline __attribute__((always_inline)) /* of a hot loop: measured to gain */
 #define WW_PRINTF(a, b) __attribute__((format(printf, a, b)))
 #define WW_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define WW_MIN(a, b) ((a) < (b) ? (a) : (b))

@@ -55,13 +55,14 @@ static void on_value(void *ctx, const char *name, const struct ww_value *v, cons
 static void check_order(struct check *c, struct ww_trace *t, const struct ww_event *ev)
 {
 	const struct ww_trace_stats *st = ww_trace_stats(t);
+	const struct ww_origin *from = ww_trace_origin(t);
 
-	while (c->last_ts.n <= ev->stream)
+	while (c->last_ts.n <= from->stream)
 		*ww_vec_push(&c->last_ts) = INT64_MIN;
-	int64_t *last = &c->last_ts.v[ev->stream];
+	int64_t *last = &c->last_ts.v[from->stream];
 	if (ev->ts_ns < *last)
-		(void)ww_err_set(&problem(c, false)->err, WW_ECORRUPT, st->files[ev->file], ev->offset,
-				 "time goes back by %" PRId64 " ns within stream %u", *last - ev->ts_ns, ev->stream);
+		(void)ww_err_set(&problem(c, false)->err, WW_ECORRUPT, st->files[from->file], from->offset,
+				 "time goes back by %" PRId64 " ns within stream %u", *last - ev->ts_ns, from->stream);
 	*last = ev->ts_ns;
 }
 

@@ -156,11 +156,11 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static const char *file_name(const struct ww_trace *t, const struct ww_event *ev)
+static const char *file_name(const struct ww_trace *t, const struct ww_origin *from)
 {
 	const struct ww_trace_stats *st = ww_trace_stats(t);
 
-	return ev->file < st->nfiles ? st->files[ev->file] : "?";
+	return from->file < st->nfiles ? st->files[from->file] : "?";
 }
 
 static const char *event_name(const struct ww_trace *t, const struct ww_event *ev)
@@ -171,10 +171,11 @@ static const char *event_name(const struct ww_trace *t, const struct ww_event *e
 int ww_event_print_text(FILE *out, struct ww_trace *t, const struct ww_event *ev, bool with_offset, struct ww_err *err)
 {
 	static const struct ww_visitor v = {text_begin, text_end, text_value};
+	const struct ww_origin *from = ww_trace_origin(t);
 	struct text x = {.out = out, .skip_from = -1};
 
 	if (with_offset)
-		fprintf(out, "%s:%" PRIu64 " ", base_name(file_name(t, ev)), ev->offset);
+		fprintf(out, "%s:%" PRIu64 " ", base_name(file_name(t, from)), from->offset);
 	ww_event_print_time(out, ww_trace_info(t), ev->ts_ns);
 	if (ev->cpu >= 0)
 		fprintf(out, " cpu%d", ev->cpu);
@@ -268,6 +269,7 @@ int ww_event_print_json(struct ww_json *j, struct ww_trace *t, const struct ww_e
 {
 	static const struct ww_visitor v = {json_begin, json_end, json_value};
 	const int64_t offset = ww_event_offset_ns(ww_trace_info(t));
+	const struct ww_origin *from = ww_trace_origin(t);
 	struct json x = {.j = j, .skip_from = -1, .in_fields = true};
 	int rc = 0;
 
@@ -277,11 +279,11 @@ int ww_event_print_json(struct ww_json *j, struct ww_trace *t, const struct ww_e
 		ww_json_i64(j, "cpu", ev->cpu);
 	else
 		ww_json_null(j, "cpu");
-	ww_json_u64(j, "stream", ev->stream);
+	ww_json_u64(j, "stream", from->stream);
 	ww_json_str(j, "name", event_name(t, ev));
 	if (with_offset) {
-		ww_json_str(j, "file", file_name(t, ev));
-		ww_json_u64(j, "offset", ev->offset);
+		ww_json_str(j, "file", file_name(t, from));
+		ww_json_u64(j, "offset", from->offset);
 	}
 	if (ev->cls == WW_CLS_GAP) {
 		ww_json_u64(j, "lost", ev->v[0].u);

@@ -6,7 +6,7 @@
  * before they need them. Long texts are copied beside the batch, unless the format says that they stay. An event that
  * will be visited is visited by the reader, which writes down what the visitor is told; the user's visit plays it back.
  *
- *   sched_switch with two numbers and "cc1":  event 56 | values 16 + 16 + 16 | "cc1\0...." 8    = 112 bytes
+ *   sched_switch with two numbers and "cc1":  event 32 | values 16 + 16 + 16 | "cc1\0...." 8    = 88 bytes
  *
  *   head 5, tail 3, ring of 4: the user has batch 3, batch 4 is full, the reader fills batch 5 (slot 1)
  *
@@ -156,11 +156,34 @@ static inline void will_write(const char *p)
 #endif
 }
 
+/* A call for some bytes costs more than they do. What is between the text's end and the next word is zero. */
+static inline char *put_text(char *to, const char *p, uint32_t n)
+{
+	char *end = to + (n / 8 + 1) * 8;
+
+	memset(end - 8, 0, 8);
+	for (uint32_t i = 0; i + 8 <= n; i += 8)
+		memcpy(to + i, p + i, 8);
+	if (n >= 8) {
+		memcpy(to + n - 8, p + n - 8, 8);
+		return end;
+	}
+	if (n & 4)
+		memcpy(to, p, 4);
+	if (n & 2)
+		memcpy(to + (n & 4), p + (n & 4), 2);
+	if (n & 1)
+		to[n - 1] = p[n - 1];
+	return end;
+}
+
 /* Puts the short texts of the event, or with what does not stay all of them, behind its values; returns where they end. */
 static char *put_texts(struct ww_trace *t, struct ww_value *v, uint32_t n)
 {
 	char *to = (char *)(v + n);
 
+	if (t->plain)
+		return to;
 	for (uint32_t i = 0; i < n; i++) {
 		if ((v[i].kind != WW_V_STR && v[i].kind != WW_V_BYTES) || !v[i].p)
 			continue;
@@ -169,12 +192,18 @@ static char *put_texts(struct ww_trace *t, struct ww_value *v, uint32_t n)
 				keep_value(t, &v[i]);
 			continue;
 		}
-		const size_t words = v[i].len / 8 + 1;
-		memset(to + words * 8 - 8, 0, 8);
-		v[i].p = memcpy(to, v[i].p, v[i].len);
-		to += words * 8;
+		const char *from = v[i].p;
+		v[i].p = to;
+		to = put_text(to, from, v[i].len);
 	}
 	return to;
+}
+
+/* What was recorded of the event's visit is said last. */
+static char *put_tape(char *to, const struct tape *tape)
+{
+	memcpy(to, &tape, sizeof(tape));
+	return to + sizeof(tape);
 }
 
 static void fill(struct ww_trace *t, struct batch *b)
@@ -195,11 +224,12 @@ static void fill(struct ww_trace *t, struct batch *b)
 			a->any = true;
 			t->first_ts_ns = t->stats.events ? t->stats.begin_ts_ns : INT64_MAX;
 		}
-		ev->priv = WW_UNLIKELY(will_visit(t, ev)) ? record_visit(t, a, ev) : NULL;
 		if (ev->v != to && ev->nval)
 			memcpy(to, ev->v, ev->nval * sizeof(*to));
 		ev->v = to;
 		at = put_texts(t, to, ev->nval);
+		if (WW_UNLIKELY(will_visit(t, ev)))
+			at = put_tape(at, record_visit(t, a, ev));
 		ev->bytes = (uint32_t)(at - (char *)ev);
 		for (size_t line = 0; line < ev->bytes; line += LINE)
 			will_write(at + LINES_AHEAD * LINE + line);
@@ -273,10 +303,12 @@ int ww_ahead_batch(struct ww_trace *t, const struct ww_event **ret, struct ww_er
 int ww_ahead_visit(struct ww_trace *t, const struct ww_event *ev, const struct ww_visitor *v, void *ctx,
 		   struct ww_err *err)
 {
-	const struct tape *tape = ev->priv;
+	const struct tape *tape = NULL;
 
+	if (will_visit(t, ev))
+		memcpy(&tape, (const char *)ev + ev->bytes - sizeof(tape), sizeof(tape));
 	if (!tape)
-		return ww_err_set(err, WW_EINTERNAL, t->info.path, ev->offset, "an event was not kept for a visit");
+		return ww_err_set(err, WW_EINTERNAL, t->info.path, WW_ERR_NO_OFFSET, "an event was not kept for a visit");
 	for (uint32_t i = 0; i < tape->n; i++) {
 		const struct played *p = &tape->calls[i];
 
@@ -304,7 +336,7 @@ void ww_trace_read_ahead(struct ww_trace *t)
 		return;
 	struct ww_ahead *a = ww_xcalloc(1, sizeof(*a));
 	const size_t values = WW_MAX(t->max_want, WW_GAP_VALUES);
-	a->event_bytes = sizeof(struct ww_event) + values * (sizeof(struct ww_value) + TEXT_BYTES + 8);
+	a->event_bytes = sizeof(struct ww_event) + values * (sizeof(struct ww_value) + TEXT_BYTES + 8) + sizeof(struct tape *);
 	a->batch_bytes = (WW_MAX(BATCH_BYTES, 2 * a->event_bytes) + LINE - 1) & ~(size_t)(LINE - 1);
 	for (uint32_t i = 0; i < BATCHES; i++) {
 		a->ring[i].bytes = lines(a->batch_bytes);

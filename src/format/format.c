@@ -80,6 +80,11 @@ int ww_trace_batch(struct ww_trace *t, const struct ww_event **ret, struct ww_er
 	return t->fmt->next(t, &t->one, err);
 }
 
+const struct ww_origin *ww_trace_origin(const struct ww_trace *t)
+{
+	return &t->from;
+}
+
 int64_t ww_trace_begin(const struct ww_trace *t)
 {
 	return t->ahead ? t->first_ts_ns : t->stats.events ? t->stats.begin_ts_ns : INT64_MAX;

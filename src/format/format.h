@@ -46,14 +46,19 @@ struct ww_value {
 
 struct ww_event {
 	int64_t ts_ns;   /* in the trace's clock (ww_clock), without its offset to the epoch */
+	const struct ww_value *v; /* what ww_trace_want asked for, in that order; until next call */
 	uint32_t cls;    /* index for ww_trace_class, or WW_CLS_GAP */
-	uint32_t stream; /* index of the stream it came from */
 	int32_t cpu;     /* -1: the producer does not say */
 	uint32_t nval;   /* number of wanted values */
-	const struct ww_value *v; /* what ww_trace_want asked for, in that order; until next call */
-	uint64_t offset; /* byte offset of the record in its file */
-	uint32_t file;   /* index into ww_trace_stats.files, for messages and --offsets */
 	uint32_t bytes;  /* to the next one of a batch: ww_event_next */
+};
+_Static_assert(sizeof(struct ww_event) == 32, "each byte goes from one CPU to another (ahead.c)");
+
+/* Where an event was read: for messages and --offsets. */
+struct ww_origin {
+	uint64_t offset; /* byte offset of the record in its file */
+	uint32_t file;   /* index into ww_trace_stats.files */
+	uint32_t stream; /* index of the stream it came from */
 	const void *priv; /* the reader's, for ww_trace_visit */
 };
 
@@ -179,6 +184,8 @@ int64_t ww_trace_begin(const struct ww_trace *t);
 /* ww_trace_visit will be called for events of this class, or for those only of which a wanted value is an ARRAY:
  * needed before ww_trace_read_ahead, else it fails. */
 void ww_trace_will_visit(struct ww_trace *t, uint32_t cls, bool arrays_only);
+/* Of the event that ww_trace_next has just delivered. */
+const struct ww_origin *ww_trace_origin(const struct ww_trace *t);
 /* Counts the events of each class, to the end; instead of ww_trace_next.
  * in    per_class  info.nclasses counts, which are added to
  * error as ww_trace_next; what was counted up to there stands */
@@ -217,11 +224,13 @@ struct ww_trace {
 	const struct ww_format *fmt;
 	struct ww_trace_info info;
 	struct ww_trace_stats stats;
+	struct ww_origin from;  /* of the event that the reader delivered last */
 	struct ww_event one;    /* format.c's: what ww_trace_batch delivers without a thread */
 	struct ww_ahead *ahead; /* ahead.c's */
 	int64_t first_ts_ns;    /* stats.begin_ts_ns as the first event was read; ahead.c's */
 	uint32_t max_want;      /* values of one event, at most */
 	struct ww_value *values_to; /* room for max_want: where the reader may put the next event's values; NULL none */
+	bool plain;             /* the reader's: no value of the event that it delivered last points anywhere */
 	uint8_t *will_visit;    /* by class: 0 no, 1 each, 2 those with arrays; NULL none */
 	bool converts; /* some values are made while reading: they do not stay, whatever fmt->stable says */
 };

@@ -50,7 +50,7 @@ static void dump_event(struct ww_trace *t, const struct ww_event *ev)
 	ww_json_obj(&j, NULL);
 	ww_json_i64(&j, "ts", ev->ts_ns);
 	ww_json_i64(&j, "cpu", ev->cpu);
-	ww_json_u64(&j, "offset", ev->offset);
+	ww_json_u64(&j, "offset", t->from.offset);
 	if (ev->cls == WW_CLS_GAP) {
 		ww_json_str(&j, "name", "GAP");
 		ww_json_u64(&j, "lost", ev->v[0].u);

@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 		ww_json_obj(&j, NULL);
 		ww_json_i64(&j, "ts", ev.ts_ns + (t->info.clock.epoch_known ? t->info.clock.offset_ns : 0));
 		ww_json_i64(&j, "cpu", ev.cpu);
-		ww_json_u64(&j, "stream", ev.stream);
+		ww_json_u64(&j, "stream", t->from.stream);
 		ww_json_str(&j, "name", gap ? "GAP" : f->get_class(t, ev.cls)->name);
 		if (gap)
 			ww_json_u64(&j, "lost", ev.v[0].u);

@@ -176,7 +176,7 @@ static void read_source(struct ww_trace *t)
 		if (ev.cls == WW_CLS_GAP)
 			continue;
 		struct rec *r = ww_vec_push(&g.recs);
-		*r = (struct rec){.ts_ns = ev.ts_ns, .begin = ev.offset, .cls = ev.cls, .file = ev.file, .cpu = ev.cpu,
+		*r = (struct rec){.ts_ns = ev.ts_ns, .begin = ww_trace_origin(t)->offset, .cls = ev.cls, .file = ww_trace_origin(t)->file, .cpu = ev.cpu,
 				  .a = -1, .b = -1};
 		if (ev.nval && g.cls[ev.cls].kind == K_DEVICE) {
 			r->b = intern_if(&ev.v[0]);

@@ -174,7 +174,8 @@ static int fake_next(struct ww_trace *t, struct ww_event *ret, struct ww_err *er
 		if (c && c->ignored)
 			continue;
 		*ret = (struct ww_event){.ts_ns = r->ts, .cls = r->cls, .cpu = r->cpu, .v = k->v,
-					 .nval = gap ? 2 : c->nwant, .priv = r};
+					 .nval = gap ? 2 : c->nwant};
+		t->from.priv = r;
 		if (gap) {
 			k->v[0] = (struct ww_value){.u = r->lost, .kind = WW_V_UINT};
 			k->v[1] = (struct ww_value){.i = r->gap_begin, .kind = WW_V_INT};
@@ -213,7 +214,7 @@ static void fake_visit_array(const struct fake_field *f, const struct ww_visitor
 static int fake_visit(struct ww_trace *t, const struct ww_event *ev, const struct ww_visitor *v, void *ctx,
 		      struct ww_err *err)
 {
-	const struct fake_row *r = ev->priv;
+	const struct fake_row *r = t->from.priv;
 
 	(void)t, (void)err;
 	for (uint32_t i = 0; i < r->nfields; i++)

@@ -64,7 +64,7 @@ static void say_event(FILE *out, struct ww_trace *t, const struct ww_event *ev)
 {
 	static const struct ww_visitor v = {on_begin, on_end, on_value};
 
-	fprintf(out, "%" PRIi64 " %u %u %d %" PRIu64 " %u", ev->ts_ns, ev->cls, ev->stream, ev->cpu, ev->offset, ev->file);
+	fprintf(out, "%" PRIi64 " %u %d", ev->ts_ns, ev->cls, ev->cpu);
 	for (uint32_t i = 0; i < ev->nval; i++)
 		say_value(out, "", &ev->v[i]);
 	if (ev->cls != WW_CLS_GAP && ev->cls % 2 == 0)

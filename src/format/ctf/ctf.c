@@ -1,8 +1,4 @@
-/* ctf.c - CTF 1.8 and 2 behind struct ww_format: set up, merge the streams by time, answer.
- *
- * The merge is a tree of losers: each inner node holds the stream that lost there, tree[0] the winner;
- * when the winner moves on, it plays again up its path: log2(streams) comparisons an event.
- */
+/* ctf.c - CTF 1.8 and 2 behind struct ww_format: set up, answer. The events come from merge.c. */
 #include <stdio.h>
 #include <sys/mman.h>
 
@@ -107,7 +103,7 @@ static void sub_init(struct ctf_reader *r, struct ctf_sub *sub)
 	if (sub->class_base == WW_NONE) {
 		sub->class_base = (uint32_t)r->classes.n;
 		for (size_t i = 0; i < m->events.n; i++)
-			ww_vec_push(&r->classes)->ev = m->events.v[i];
+			*ww_vec_push(&r->classes) = (struct ctf_class){.ev = m->events.v[i], .need_bits = UINT64_MAX};
 	}
 	sub->sclasses = ww_xcalloc(m->streams.n + 1, sizeof(*sub->sclasses));
 	for (size_t i = 0; i < m->streams.n; i++) {
@@ -223,233 +219,6 @@ static int ctf_open(const char *path, const struct ww_open_opts *opts, struct ww
 	return 0;
 }
 
-/* ---- the merge ---- */
-
-static void set_key(struct ctf_reader *r, uint32_t i)
-{
-	const struct ctf_stream *s = r->streams.v[i];
-
-	r->keys[i] = s->cls == WW_NONE ? INT64_MAX : s->ts_ns;
-}
-
-static bool ended(const struct ctf_reader *r, uint32_t i)
-{
-	return i >= r->streams.n || r->streams.v[i]->cls == WW_NONE;
-}
-
-static inline bool before(const struct ctf_reader *r, uint32_t a, uint32_t b)
-{
-	int64_t x = r->keys[a], y = r->keys[b];
-
-	if (WW_LIKELY(x != y))
-		return x < y;
-	if (WW_UNLIKELY(x == INT64_MAX) && ended(r, a) != ended(r, b))
-		return ended(r, b);
-	return a < b;
-}
-
-static uint32_t play(struct ctf_reader *r, uint32_t node)
-{
-	if (node >= r->nleaves)
-		return node - r->nleaves;
-	uint32_t a = play(r, node * 2), b = play(r, node * 2 + 1);
-	bool first = before(r, a, b);
-	r->tree[node] = first ? b : a;
-	return first ? a : b;
-}
-
-static void replay(struct ctf_reader *r, uint32_t w)
-{
-	for (uint32_t n = (w + r->nleaves) / 2; n >= 1; n /= 2) {
-		if (before(r, r->tree[n], w)) {
-			uint32_t loser = w;
-			w = r->tree[n];
-			r->tree[n] = loser;
-		}
-	}
-	r->tree[0] = w;
-}
-
-static int strict_damage(const struct ctf_reader *r, struct ww_err *err)
-{
-	if (!r->opts.strict || !r->damage.n)
-		return 0;
-	if (err && !err->code)
-		*err = r->damage.v[0].err;
-	return -r->damage.v[0].err.code;
-}
-
-static void values_make(struct ctf_reader *r)
-{
-	if (!r->values)
-		r->values = ww_xcalloc(r->nvalues + 1, sizeof(*r->values));
-}
-
-/* What a stream lacks at its begin, it lacks since the trace began; the one that begins the trace lacks nothing. */
-static void begin_gaps(struct ctf_reader *r)
-{
-	struct ctf_stream *first = r->streams.n ? r->streams.v[r->tree[0]] : NULL;
-
-	if (first && first->cls == WW_CLS_GAP && first->gap[2].u) {
-		ctf_stream_advance(first);
-		set_key(r, first->index);
-	}
-	r->tree[0] = play(r, 1);
-	for (uint32_t i = 0; i < r->streams.n; i++)
-		if (r->streams.v[i]->cls == WW_CLS_GAP)
-			r->streams.v[i]->gap[1].i = WW_MIN(r->streams.v[i]->gap[1].i, r->keys[r->tree[0]]);
-}
-
-static int start(struct ctf_reader *r)
-{
-	r->started = true;
-	values_make(r);
-	for (r->nleaves = 1; r->nleaves < r->streams.n; r->nleaves *= 2)
-		;
-	r->tree = ww_xcalloc(r->nleaves + 1, sizeof(*r->tree));
-	r->keys = ww_xmalloc(r->nleaves * sizeof(*r->keys));
-	for (uint32_t i = 0; i < r->nleaves; i++)
-		r->keys[i] = INT64_MAX;
-	for (uint32_t i = 0; i < r->streams.n; i++) {
-		ctf_stream_advance(r->streams.v[i]);
-		set_key(r, i);
-	}
-	r->tree[0] = play(r, 1);
-	begin_gaps(r);
-	return 0;
-}
-
-static void count(struct ctf_reader *r, int64_t ts_ns)
-{
-	struct ww_trace_stats *st = &r->t.stats;
-
-	st->events++;
-	if (WW_UNLIKELY(!r->any_event)) {
-		r->any_event = true;
-		st->begin_ts_ns = st->end_ts_ns = ts_ns;
-		r->last_ts_ns = ts_ns;
-	}
-	if (WW_UNLIKELY(ts_ns < r->last_ts_ns)) {
-		st->out_of_order++;
-		st->begin_ts_ns = WW_MIN(st->begin_ts_ns, ts_ns);
-	}
-	st->end_ts_ns = WW_MAX(st->end_ts_ns, ts_ns);
-	r->last_ts_ns = ts_ns;
-}
-
-static inline struct ww_event event_of(const struct ctf_stream *s)
-{
-	return (struct ww_event){.ts_ns = s->ts_ns, .cls = s->cls, .stream = s->index, .cpu = s->pk->cpu,
-				 .offset = s->pk->off + s->event_pos / 8, .file = s->pk->file, .priv = s};
-}
-
-static int ctf_next(struct ww_trace *t, struct ww_event *ret, struct ww_err *err)
-{
-	struct ctf_reader *r = (struct ctf_reader *)t;
-
-	if (WW_UNLIKELY(!r->started))
-		start(r);
-	if (!r->streams.n)
-		return strict_damage(r, err);
-	for (;;) {
-		struct ctf_stream *s = r->streams.v[r->tree[0]];
-		if (s->advance) {
-			s->advance = false;
-			ctf_stream_advance(s);
-			set_key(r, s->index);
-			replay(r, s->index);
-			continue;
-		}
-		if (WW_UNLIKELY(r->opts.strict && r->damage.n))
-			return strict_damage(r, err);
-		if (s->cls == WW_NONE)
-			return 0;
-		s->advance = true;
-		if (WW_UNLIKELY(s->cls == WW_CLS_GAP)) {
-			*ret = event_of(s);
-			ret->v = s->gap;
-			ret->nval = WW_GAP_VALUES;
-			t->stats.lost_events += s->gap[0].u;
-			return 1;
-		}
-		if (!ctf_stream_decode(s))
-			continue;
-		count(r, s->ts_ns);
-		const struct ctf_class *k = &r->classes.v[s->cls];
-		if (k->ignored)
-			continue;
-		*ret = event_of(s);
-		ret->v = s->c.v;
-		ret->nval = k->nwants;
-		return 1;
-	}
-}
-
-/* ---- counting ---- */
-
-/* One stream to its end, without the others. An event is out of order in the merge if and only if it is before the
- * one that its stream had just before it; but behind a gap or a damaged event the other streams decide. False: so
- * it is here. */
-static bool count_stream(struct ctf_reader *r, struct ctf_stream *s, uint64_t *per_class)
-{
-	struct ww_trace_stats *st = &r->t.stats;
-	int64_t last = INT64_MIN, begin = INT64_MAX, end = INT64_MIN;
-	bool hidden = false;
-	uint64_t n = 0;
-
-	for (;;) {
-		ctf_stream_advance(s);
-		bool event = s->cls < WW_CLS_GAP;
-		if (WW_UNLIKELY(s->cls == WW_NONE))
-			break;
-		if (WW_UNLIKELY(s->ts_ns < last)) {
-			if (hidden)
-				return false;
-			st->out_of_order++;
-		}
-		last = s->ts_ns;
-		if (WW_UNLIKELY(!event))
-			st->lost_events += s->gap[0].u;
-		hidden = !event || !ctf_stream_decode(s);
-		if (WW_UNLIKELY(hidden))
-			continue;
-		begin = WW_MIN(begin, last);
-		end = WW_MAX(end, last);
-		per_class[s->cls]++;
-		n++;
-	}
-	if (n) {
-		st->begin_ts_ns = st->events ? WW_MIN(st->begin_ts_ns, begin) : begin;
-		st->end_ts_ns = st->events ? WW_MAX(st->end_ts_ns, end) : end;
-		st->events += n;
-	}
-	return true;
-}
-
-/* Stream by stream; where that is not enough it starts anew, as if nothing had been read. */
-static int ctf_count(struct ww_trace *t, uint64_t *per_class, struct ww_err *err)
-{
-	struct ctf_reader *r = (struct ctf_reader *)t;
-	const struct ww_trace_stats before = t->stats;
-	const size_t damage = r->damage.n;
-	uint64_t *counts = ww_xcalloc(r->classes.n + 1, sizeof(*counts));
-	bool ok = !r->opts.strict && !r->started;
-
-	values_make(r);
-	for (size_t i = 0; ok && i < r->streams.n; i++)
-		ok = count_stream(r, r->streams.v[i], counts);
-	for (size_t i = 0; ok && i < r->classes.n; i++)
-		per_class[i] += counts[i];
-	free(counts);
-	if (ok || r->started)
-		return ok ? 0 : 1;
-	for (size_t i = 0; i < r->streams.n; i++)
-		ctf_stream_rewind(r->streams.v[i]);
-	t->stats = before;
-	r->damage.n = damage;
-	return 1;
-}
-
 /* ---- questions ---- */
 
 static const struct ww_class *ctf_get_class(const struct ww_trace *t, uint32_t cls)
@@ -544,7 +313,7 @@ static int ctf_visit(struct ww_trace *t, const struct ww_event *ev, const struct
 		     struct ww_err *err)
 {
 	struct ctf_reader *r = (struct ctf_reader *)t;
-	const struct ctf_stream *s = ev->priv;
+	const struct ctf_stream *s = t->from.priv;
 	struct ctf_cursor c;
 
 	if (ev->cls == WW_CLS_GAP) {
@@ -553,7 +322,7 @@ static int ctf_visit(struct ww_trace *t, const struct ww_event *ev, const struct
 		return 0;
 	}
 	if (visit(r, s, ev->cls, v, ctx, &c))
-		return ww_err_set(err, -c.rc, r->files.v[ev->file].path, ev->offset, "%s", c.why);
+		return ww_err_set(err, -c.rc, r->files.v[t->from.file].path, t->from.offset, "%s", c.why);
 	return 0;
 }
 

@@ -2,8 +2,9 @@
  *
  *   discover.c  a path -> directories with a metadata file, their stream files
  *   packet.c    stream files -> packets (headers only), sorted into streams; damage
- *   stream.c    packets of one stream -> its next event, losses
- *   ctf.c       the streams merged by time (loser tree), behind struct ww_format
+ *   stream.c    packets of one stream -> its next event, losses; event.h: the same for most of its events
+ *   merge.c     the streams merged by time (loser tree), or counted one by one
+ *   ctf.c       all of it behind struct ww_format
  */
 #ifndef WW_CTF_H
 #define WW_CTF_H
@@ -26,10 +27,11 @@ struct ctf_class {
 	const struct ctf_event_class *ev;
 	struct ctf_sclass *sc;
 	struct ctf_plan *plan; /* contexts and payload; NULL until the first event */
-	uint64_t fixed_bits;   /* ctf_plan_fixed_bits */
+	const struct ctf_steps *steps; /* ctf_plan_steps */
+	uint64_t bits, need_bits; /* of the steps: where the next event is waits for them; UINT64_MAX: there are none */
 	struct ctf_want *wants;
 	uint32_t nwants;
-	bool ignored;
+	bool ignored, plain; /* plain: no value points anywhere */
 };
 
 /* A stream class, ready to decode. */
@@ -94,7 +96,6 @@ struct ctf_stream {
 	uint64_t tail_lost;    /* to be told after the packet's last event */
 	bool seen_event, gap_due, gap_is_begin;
 	bool cut;              /* the packet's rest is not in the file, which is to be told when what is there is read */
-	bool advance;          /* the event at hand was delivered */
 };
 
 struct ctf_reader {
@@ -112,9 +113,11 @@ struct ctf_reader {
 	int64_t *keys;    /* of the stream's event at hand; INT64_MAX at its end */
 	uint32_t *tree;   /* losers; tree[0] is the winner */
 	uint32_t nleaves; /* a power of two */
+	struct ctf_stream *first; /* the winner */
+	int64_t second_ts_ns; /* the key of who comes after the winner; before it, the winner goes on alone */
 	bool started;
-	int64_t last_ts_ns;
-	bool any_event;
+	bool advance;     /* the winner's event was delivered */
+	int64_t last_ts_ns; /* of the last event counted */
 };
 
 /* ---- discover.c ---- */
@@ -132,9 +135,13 @@ int64_t ctf_cycles_to_ns(const struct ctf_clock *c, uint64_t cycles);
 int ctf_stream_advance(struct ctf_stream *s);
 /* To before its first packet. */
 void ctf_stream_rewind(struct ctf_stream *s);
-/* Decodes the event at hand into r->values; false: it is damaged (reported), the stream went on. */
-bool ctf_stream_decode(struct ctf_stream *s);
+/* Decodes the event at hand, its values to `to`; false: it is damaged (reported), the stream went on. */
+bool ctf_stream_decode(struct ctf_stream *s, struct ww_value *to);
 /* What stands between the last event and the next is lost: on to the next packet. */
 void ctf_stream_skip_packet(struct ctf_stream *s);
+
+/* ---- merge.c: of struct ww_format ---- */
+int ctf_next(struct ww_trace *t, struct ww_event *ret, struct ww_err *err);
+int ctf_count(struct ww_trace *t, uint64_t *per_class, struct ww_err *err);
 
 #endif

@@ -76,7 +76,69 @@ struct ctf_plan *ctf_plan_new(const struct ctf_type *const *types, const bool *c
 			      const struct ctf_want *wants, uint32_t nwants, bool roles, struct ctf_place *place);
 void ctf_plan_free(struct ctf_plan *p);
 int ctf_plan_run(const struct ctf_plan *p, struct ctf_cursor *c);
-/* Where the plan only moves the cursor, and always as far: how many bits; else UINT64_MAX. */
-uint64_t ctf_plan_fixed_bits(const struct ctf_plan *p);
+
+/* Where all values lie at known places of one segment, as they do in most events, the plan is a list of steps, one for
+ * each value, in their order. Without values it only moves the cursor. */
+enum ctf_step_code {
+	CTF_STEP_UINT, /* whole bytes, of the host's byte order */
+	CTF_STEP_INT,
+	CTF_STEP_TEXT, /* `max` characters, or fewer and a NUL */
+	CTF_STEP_BLOB,
+	CTF_STEP_NONE, /* the value is its kind */
+};
+
+struct ctf_step {
+	uint64_t kind;  /* the second half of struct ww_value */
+	uint32_t at;    /* bytes from the segment's begin */
+	uint32_t max;
+	uint8_t code;   /* enum ctf_step_code */
+	uint8_t unused; /* an integer's bits that 64 has more */
+};
+
+struct ctf_steps {
+	uint64_t bits;      /* of the segment */
+	uint64_t need_bits; /* that are looked at: integers are loaded 8 bytes at a time */
+	uint32_t n;
+	bool plain;         /* no value points anywhere */
+	struct ctf_step step[];
+};
+
+/* NULL: the plan has to be run. */
+const struct ctf_steps *ctf_plan_steps(const struct ctf_plan *p);
+
+static inline uint32_t ctf_text_short(const char *p, uint32_t max)
+{
+	const uint64_t ones = 0x0101010101010101u;
+	uint32_t i = 0;
+
+	for (; i + 8 <= max; i += 8) {
+		uint64_t w;
+		memcpy(&w, p + i, 8);
+		if ((w = (w - ones) & ~w & ones << 7))
+			return i + (uint32_t)__builtin_ctzll(w) / 8;
+	}
+	while (i < max && p[i])
+		i++;
+	return i;
+}
+
+static WW_ALWAYS_INLINE void ctf_steps_run(const struct ctf_steps *s, const uint8_t *base, struct ww_value *v)
+{
+	for (const struct ctf_step *st = s->step, *end = st + s->n; st < end; st++, v++) {
+		const uint8_t *p = base + st->at;
+		uint64_t kind = st->kind;
+
+		if (WW_LIKELY(st->code <= CTF_STEP_INT)) {
+			memcpy(&v->u, p, 8);
+			v->u <<= st->unused;
+			v->u = st->code == CTF_STEP_INT ? (uint64_t)(v->i >> st->unused) : v->u >> st->unused;
+		} else {
+			v->p = st->code == CTF_STEP_NONE ? NULL : (const char *)p;
+		}
+		memcpy((char *)v + sizeof(v->u), &kind, sizeof(kind));
+		if (st->code == CTF_STEP_TEXT)
+			v->len = ctf_text_short(v->p, st->max);
+	}
+}
 
 #endif

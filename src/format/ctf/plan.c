@@ -1,4 +1,4 @@
-/* plan.c - compiles scopes into a plan, and runs it.
+/* plan.c - compiles scopes into a plan, which plan_run.c runs.
  *
  * Compiling follows the types in order and keeps track of what is known about the cursor's place. All
  * that has a fixed layout goes into one step ("segment"): its size is checked once, wanted integers are
@@ -10,55 +10,7 @@
 #include <stdio.h>
 
 #include "base/vec.h"
-#include "format/ctf/decode.h"
-
-enum op_code {
-	OP_END,
-	OP_SEG,   /* n bits follow that are laid out here */
-	OP_ALIGN, /* to n bits */
-	OP_INT,   /* at off in the segment; any bit position */
-	OP_BYTES_INT, /* the same, on a byte, 8/16/32/64 bits */
-	OP_U8,    /* the same, little endian and for nothing but a value */
-	OP_U16,
-	OP_U32,
-	OP_U64,
-	OP_I8,
-	OP_I16,
-	OP_I32,
-	OP_I64,
-	OP_INT_ODD,   /* the same as OP_INT, with its bits reversed, or a boolean */
-	OP_VARINT,    /* LEB128 at the cursor; n: a copy of the value before */
-	OP_FLOAT,
-	OP_WTEXT, /* n bytes of UTF-16 or UTF-32 at off in the segment */
-	OP_TEXT,  /* n characters at off in the segment */
-	OP_BLOB,  /* n bytes at off in the segment */
-	OP_COUNT, /* an array of n elements */
-	OP_STRING,
-	OP_SEQ,   /* slots[slot] elements of n bits; type says what they are */
-	OP_WALK,
-	OP_VARIANT, /* jumps[0 .. type->nfields): where each option begins; where they end; n slots to forget */
-	OP_JUMP,
-};
-
-#define NO_DST UINT16_MAX
-
-struct op {
-	uint8_t code, size;
-	bool is_signed, be;
-	uint16_t dst, slot;
-	uint32_t roles;
-	uint32_t off; /* bits in the segment; of OP_VARIANT and OP_JUMP: index */
-	uint64_t n;
-	const struct ctf_type *type;
-};
-
-struct ctf_plan {
-	struct op *ops;
-	uint32_t *jumps;
-	uint16_t *none;   /* values to be set to WW_V_NONE first: that not every event sets */
-	uint32_t nnone;
-	bool roles;
-};
+#include "format/ctf/plan_private.h"
 
 struct compiler {
 	WW_VEC(struct op) ops;
@@ -233,11 +185,6 @@ static void compile_moving(struct compiler *k, const struct ctf_type *t, uint8_t
 	k->place = (struct ctf_place){8, 0};
 }
 
-static bool is_byte(const struct ctf_type *e)
-{
-	return e->kind == CTF_INT && e->size == 8 && e->align <= 8 && !e->reversed && !e->is_bool;
-}
-
 /* A part of an address of IPv6: eight of these lie as they do on the wire. */
 static bool is_wire(const struct ctf_type *e)
 {
@@ -274,10 +221,10 @@ static void compile_array(struct compiler *k, const struct ctf_type *t)
 	if (on_byte && is_wire(t->elem)) {
 		o.code = OP_BLOB;
 		o.n = t->length * 2;
-	} else if (on_byte && is_byte(t->elem)) {
+	} else if (on_byte && ctf_is_byte(t->elem)) {
 		o.code = !t->elem->is_text ? OP_BLOB : t->enc == CTF_UTF8 ? OP_TEXT : OP_WTEXT;
 	}
-	o.roles = o.code == OP_BLOB && is_byte(t->elem) && t->length == 16 ? roles_of(k, t) & 1u << CTF_R_UUID : 0;
+	o.roles = o.code == OP_BLOB && ctf_is_byte(t->elem) && t->length == 16 ? roles_of(k, t) & 1u << CTF_R_UUID : 0;
 	emit_wanted(k, &o, o.roles != 0);
 	k->off += t->bits;
 }
@@ -411,6 +358,77 @@ static void find_none(const struct compiler *k, struct ctf_plan *p)
 	free(set);
 }
 
+/* ---- steps ---- */
+
+static uint64_t kind_of(uint8_t kind, uint64_t len)
+{
+	const struct ww_value v = {.len = (uint32_t)WW_MIN(len, UINT32_MAX), .kind = kind};
+	uint64_t w;
+
+	memcpy(&w, (const char *)&v + sizeof(v.u), sizeof(w));
+	return w;
+}
+
+/* False: the op is none that a step can do. */
+static bool step_of(const struct op *o, struct ctf_step *ret)
+{
+	struct ctf_step s = {.at = o->off / 8};
+
+	if (o->roles || o->slot != CTF_NO_SLOT || o->dst == NO_DST || o->off % 8)
+		return false;
+	switch (o->code) {
+	case OP_U8: case OP_U16: case OP_U32: case OP_U64:
+	case OP_I8: case OP_I16: case OP_I32: case OP_I64:
+		s.code = o->is_signed ? CTF_STEP_INT : CTF_STEP_UINT;
+		s.unused = (uint8_t)(64 - o->size);
+		s.kind = kind_of(o->is_signed ? WW_V_INT : WW_V_UINT, o->size);
+		break;
+	case OP_TEXT:
+		s.code = CTF_STEP_TEXT;
+		s.max = (uint32_t)WW_MIN(o->n, UINT32_MAX);
+		s.kind = kind_of(WW_V_STR, 0);
+		break;
+	case OP_BLOB:
+		s.code = CTF_STEP_BLOB;
+		s.kind = kind_of(WW_V_BYTES, o->n);
+		break;
+	case OP_COUNT:
+		s.code = CTF_STEP_NONE;
+		s.kind = kind_of(WW_V_ARRAY, o->n);
+		break;
+	default:
+		return false;
+	}
+	*ret = s;
+	return true;
+}
+
+/* The plan as steps; NULL when it is more than one segment of what steps can do. */
+static struct ctf_steps *steps_new(const struct ctf_plan *p, uint32_t nwants)
+{
+	const struct op *o = p->ops;
+	struct ctf_steps *s = ww_xcalloc(1, sizeof(*s) + nwants * sizeof(s->step[0]));
+
+	s->n = nwants;
+	s->plain = true;
+	for (uint32_t i = 0; i < s->n; i++)
+		s->step[i] = (struct ctf_step){.code = CTF_STEP_NONE, .kind = kind_of(WW_V_NONE, 0)};
+	if (o->code == OP_SEG)
+		s->bits = s->need_bits = (o++)->n;
+	for (; o->code != OP_END; o++) {
+		struct ctf_step *st = o->dst < s->n ? &s->step[o->dst] : NULL;
+		if (!st || !step_of(o, st)) {
+			free(s);
+			return NULL;
+		}
+		if (st->code == CTF_STEP_INT || st->code == CTF_STEP_UINT)
+			s->need_bits = WW_MAX(s->need_bits, (st->at + 8) * (uint64_t)8);
+		else
+			s->plain &= st->code == CTF_STEP_NONE;
+	}
+	return s;
+}
+
 struct ctf_plan *ctf_plan_new(const struct ctf_type *const *types, const bool *ctxs, uint32_t ntypes,
 			      const struct ctf_want *wants, uint32_t nwants, bool roles, struct ctf_place *place)
 {
@@ -428,7 +446,7 @@ struct ctf_plan *ctf_plan_new(const struct ctf_type *const *types, const bool *c
 	p->ops = k.ops.v;
 	p->jumps = k.jumps.v;
 	find_none(&k, p);
-	p->roles = roles;
+	p->steps = steps_new(p, nwants);
 	return p;
 }
 
@@ -439,218 +457,11 @@ void ctf_plan_free(struct ctf_plan *p)
 	free(p->ops);
 	free(p->jumps);
 	free(p->none);
+	free(p->steps);
 	free(p);
 }
 
-uint64_t ctf_plan_fixed_bits(const struct ctf_plan *p)
+const struct ctf_steps *ctf_plan_steps(const struct ctf_plan *p)
 {
-	if (p->ops[0].code == OP_END && !p->nnone)
-		return 0;
-	return p->ops[0].code == OP_SEG && p->ops[1].code == OP_END && !p->nnone ? p->ops[0].n : UINT64_MAX;
-}
-
-/* ---- running ---- */
-
-static inline void put_int(const struct op *o, struct ctf_cursor *c, uint64_t x, unsigned bits)
-{
-	if (o->slot != CTF_NO_SLOT)
-		c->slots[o->slot] = x;
-	if (o->dst != NO_DST) {
-		c->v[o->dst].u = x;
-		c->v[o->dst].len = o->size;
-		c->v[o->dst].kind = o->is_signed ? WW_V_INT : WW_V_UINT;
-	}
-	for (uint32_t left = o->roles; left; left &= left - 1) {
-		unsigned role = (unsigned)__builtin_ctz(left);
-		c->role[role] = x;
-		c->role_size[role] = (uint8_t)bits;
-		c->role_seen |= 1u << role;
-	}
-}
-
-static inline uint64_t extend(const struct op *o, uint64_t x)
-{
-	return o->is_signed ? ctf_bits_extend(x, o->size) : x;
-}
-
-static inline void put_ptr(const struct op *o, struct ctf_cursor *c, const void *p, uint64_t len, uint8_t kind)
-{
-	if (o->dst == NO_DST)
-		return;
-	c->v[o->dst].p = p;
-	c->v[o->dst].len = (uint32_t)WW_MIN(len, UINT32_MAX);
-	c->v[o->dst].kind = kind;
-}
-
-static void run_float(const struct op *o, struct ctf_cursor *c, uint64_t seg)
-{
-	if (o->dst == NO_DST)
-		return;
-	c->v[o->dst].f = ctf_float_value(o->type, ctf_bits_get(c->base, seg + o->off, o->size, o->be));
-	c->v[o->dst].kind = WW_V_FLOAT;
-}
-
-static void put_converted(const struct op *o, struct ctf_cursor *c, const uint8_t *p, uint64_t nbytes)
-{
-	if (o->dst != NO_DST)
-		c->v[o->dst] = ctf_text_convert(c->text, o->type->enc, p, nbytes);
-}
-
-static int run_varint(const struct op *o, struct ctf_cursor *c)
-{
-	uint64_t x;
-	unsigned bits;
-
-	if (o->n) {
-		c->v[o->dst] = c->v[o[-1].dst];
-		return 0;
-	}
-	if (ctf_varint_get(c, o->is_signed, &x, &bits))
-		return c->rc;
-	put_int(o, c, x, WW_MIN(bits, 64));
-	return 0;
-}
-
-static int run_sequence(const struct op *o, struct ctf_cursor *c)
-{
-	const struct ctf_type *e = o->type->elem;
-	uint64_t n = c->slots[o->slot], bits;
-	const uint8_t *p = c->base + c->pos / 8;
-	bool bytes = is_byte(e) && c->pos % 8 == 0;
-
-	if (__builtin_mul_overflow(n, o->n, &bits) || bits > c->end - c->pos)
-		return ctf_decode_fail(c, WW_ETRUNC, "a sequence goes past the end of its packet");
-	if (o->n)
-		c->pos += bits;
-	else if (bytes)
-		p -= n; /* a second want of the same sequence */
-	if (bytes && o->type->enc != CTF_UTF8)
-		put_converted(o, c, p, n);
-	else if (bytes)
-		put_ptr(o, c, p, e->is_text ? strnlen((const char *)p, n) : n, e->is_text ? WW_V_STR : WW_V_BYTES);
-	else
-		put_ptr(o, c, NULL, n, WW_V_ARRAY);
-	return 0;
-}
-
-static int run_string(const struct op *o, const struct op *prev, struct ctf_cursor *c)
-{
-	if (o->n) {
-		c->v[o->dst] = c->v[prev->dst];
-		return 0;
-	}
-	const uint8_t *p = c->base + c->pos / 8;
-	uint64_t n = ctf_text_length(o->type->enc, p, (c->end - c->pos) / 8);
-	if (n == UINT64_MAX)
-		return ctf_decode_fail(c, WW_ETRUNC, "a string has no end in its packet");
-	if (o->type->enc == CTF_UTF8)
-		put_ptr(o, c, p, n, WW_V_STR);
-	else
-		put_converted(o, c, p, n);
-	c->pos += (n + ctf_text_unit(o->type->enc)) * 8;
-	return 0;
-}
-
-/* An integer of the host's byte order as a value; ends its case. */
-#define PUT(type, member, value_kind)                                                           \
-	{                                                                                       \
-		type x;                                                                         \
-		memcpy(&x, c->base + ((seg + o->off) >> 3), sizeof(x));                         \
-		c->v[o->dst] = (struct ww_value){.member = x, .len = sizeof(x) * 8, .kind = value_kind}; \
-	}                                                                                       \
-	break
-
-int ctf_plan_run(const struct ctf_plan *p, struct ctf_cursor *c)
-{
-	const struct op *o = p->ops;
-	uint64_t seg = c->pos, pos;
-	int64_t option;
-
-	for (uint32_t i = 0; i < p->nnone; i++)
-		c->v[p->none[i]].kind = WW_V_NONE;
-	for (;; o++) {
-		switch (o->code) {
-		case OP_END:
-			return 0;
-		case OP_SEG:
-			seg = c->pos;
-			if (WW_UNLIKELY(o->n > c->end - seg))
-				return ctf_decode_fail(c, WW_ETRUNC, "an event goes past the end of its packet");
-			c->pos = seg + o->n;
-			break;
-		case OP_ALIGN:
-			pos = (c->pos + o->n - 1) & ~(o->n - 1);
-			if (WW_UNLIKELY(pos > c->end))
-				return ctf_decode_fail(c, WW_ETRUNC, "an event goes past the end of its packet");
-			c->pos = pos;
-			break;
-		case OP_BYTES_INT:
-			put_int(o, c, extend(o, ctf_bits_bytes(c->base + ((seg + o->off) >> 3), o->size, o->be)), o->size);
-			break;
-		case OP_U8: PUT(uint8_t, u, WW_V_UINT);
-		case OP_U16: PUT(uint16_t, u, WW_V_UINT);
-		case OP_U32: PUT(uint32_t, u, WW_V_UINT);
-		case OP_U64: PUT(uint64_t, u, WW_V_UINT);
-		case OP_I8: PUT(int8_t, i, WW_V_INT);
-		case OP_I16: PUT(int16_t, i, WW_V_INT);
-		case OP_I32: PUT(int32_t, i, WW_V_INT);
-		case OP_I64: PUT(int64_t, i, WW_V_INT);
-		case OP_INT:
-			put_int(o, c, extend(o, ctf_bits_get(c->base, seg + o->off, o->size, o->be)), o->size);
-			break;
-		case OP_INT_ODD:
-			put_int(o, c, ctf_number_value(o->type, ctf_bits_get(c->base, seg + o->off, o->size, o->be)), o->size);
-			break;
-		case OP_VARINT:
-			if (WW_UNLIKELY(run_varint(o, c)))
-				return c->rc;
-			break;
-		case OP_FLOAT:
-			run_float(o, c, seg);
-			break;
-		case OP_TEXT: {
-			const char *s = (const char *)c->base + (seg + o->off) / 8;
-			put_ptr(o, c, s, strnlen(s, o->n), WW_V_STR);
-			break;
-		}
-		case OP_WTEXT:
-			put_converted(o, c, c->base + (seg + o->off) / 8, o->n);
-			break;
-		case OP_BLOB:
-			if (o->roles) {
-				c->role[CTF_R_UUID] = (seg + o->off) / 8;
-				c->role_seen |= 1u << CTF_R_UUID;
-			}
-			put_ptr(o, c, c->base + (seg + o->off) / 8, o->n, WW_V_BYTES);
-			break;
-		case OP_COUNT:
-			put_ptr(o, c, NULL, o->n, WW_V_ARRAY);
-			break;
-		case OP_STRING:
-			if (WW_UNLIKELY(run_string(o, o - 1, c)))
-				return c->rc;
-			break;
-		case OP_SEQ:
-			if (WW_UNLIKELY(run_sequence(o, c)))
-				return c->rc;
-			break;
-		case OP_WALK:
-			if (ctf_walk(c, o->type, NULL, NULL, NULL))
-				return c->rc;
-			break;
-		case OP_VARIANT:
-			option = ctf_variant_choice(o->type, c->slots[o->slot]);
-			for (uint64_t i = 0; i < o->n; i++)
-				c->slots[p->jumps[o->off + o->type->nfields + 1 + i]] = UINT64_MAX;
-			if (option < 0 && o->type->kind == CTF_OPTIONAL)
-				option = 1;
-			if (WW_UNLIKELY(option < 0))
-				return ctf_decode_fail(c, WW_ECORRUPT, "a variant's tag names none of its options");
-			o = p->ops + p->jumps[o->off + option] - 1;
-			break;
-		case OP_JUMP:
-			o = p->ops + o->off - 1;
-			break;
-		}
-	}
+	return p->steps;
 }

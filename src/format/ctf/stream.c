@@ -8,7 +8,7 @@
  */
 #include <sys/mman.h>
 
-#include "format/ctf/ctf.h"
+#include "format/ctf/event.h"
 
 /* events_discarded counts from the begin of the stream and is stored when the packet is closed. LTTng keeps
  * a full packet open until the next one can be had, so what it grew by was lost after this packet's last
@@ -136,16 +136,6 @@ static bool tail_gap(struct ctf_stream *s)
 	return true;
 }
 
-static inline void clock_update(struct ctf_stream *s, uint64_t v, unsigned size)
-{
-	if (size >= 64) {
-		s->clock = v;
-		return;
-	}
-	uint64_t mask = ((uint64_t)1 << size) - 1, low = s->clock & mask;
-	s->clock = (s->clock & ~mask) + v + (v < low ? mask + 1 : 0);
-}
-
 static uint32_t class_of(const struct ctf_sclass *sc, uint64_t id)
 {
 	if (WW_LIKELY(id < sc->nby_id))
@@ -154,31 +144,17 @@ static uint32_t class_of(const struct ctf_sclass *sc, uint64_t id)
 	return p ? sc->class_base + (uint32_t)*p : WW_NONE;
 }
 
-/* LTTng's compact (5-bit id, 27-bit stamp) and large (16, 32) headers, on a byte. */
-static bool header_fast(struct ctf_stream *s, uint64_t *ret_id)
+static bool header_lttng(struct ctf_stream *s, uint64_t *ret_id)
 {
 	struct ctf_cursor *c = &s->c;
-	uint64_t pos = (c->pos + 7) & ~(uint64_t)7, left = c->end - pos;
-	const uint8_t *p = c->base + pos / 8;
-	bool large = s->sc->fast == 2;
-	unsigned head = large ? 16 : 8;
-	uint64_t id, ts;
+	const uint64_t pos = (c->pos + 7) & ~(uint64_t)7;
+	struct ctf_head h;
 
-	if (pos > c->end || left < (large ? 48 : 32))
+	if (pos > c->end || !ctf_header_lttng(c->base + pos / 8, c->end - pos, s->sc->fast == 2, s->clock, &h))
 		return false;
-	id = large ? ctf_bits_bytes(p, 16, false) : p[0] & 31u;
-	if (id != (large ? 65535 : 31)) {
-		ts = large ? ctf_bits_bytes(p + 2, 32, false) : ctf_bits_bytes(p, 32, false) >> 5;
-		clock_update(s, ts, large ? 32 : 27);
-		c->pos = pos + (large ? 48 : 32);
-	} else {
-		if (left < head + 96)
-			return false;
-		id = ctf_bits_bytes(p + head / 8, 32, false);
-		s->clock = ctf_bits_bytes(p + head / 8 + 4, 64, false);
-		c->pos = pos + head + 96;
-	}
-	*ret_id = id;
+	*ret_id = h.id;
+	s->clock = h.clock;
+	c->pos = pos + h.bits;
 	return true;
 }
 
@@ -187,7 +163,7 @@ static int header(struct ctf_stream *s, uint64_t *ret_id)
 	struct ctf_cursor *c = &s->c;
 
 	if (s->sc->fast) {
-		if (!header_fast(s, ret_id))
+		if (!header_lttng(s, ret_id))
 			return ctf_decode_fail(c, WW_ETRUNC, "an event's header goes past the end of its packet");
 		return 0;
 	}
@@ -200,7 +176,7 @@ static int header(struct ctf_stream *s, uint64_t *ret_id)
 	if (c->role_seen & 1u << CTF_R_EVENT_ID)
 		*ret_id = c->role[CTF_R_EVENT_ID];
 	if (c->role_seen & 1u << CTF_R_CLOCK)
-		clock_update(s, c->role[CTF_R_CLOCK], c->role_size[CTF_R_CLOCK]);
+		s->clock = ctf_clock_next(s->clock, c->role[CTF_R_CLOCK], c->role_size[CTF_R_CLOCK]);
 	return 0;
 }
 
@@ -273,7 +249,10 @@ static void class_compile(struct ctf_class *k)
 	struct ctf_place place = k->sc->after_header;
 
 	k->plan = ctf_plan_new(types, in_context, 3, k->wants, k->nwants, false, &place);
-	k->fixed_bits = ctf_plan_fixed_bits(k->plan);
+	k->steps = ctf_plan_steps(k->plan);
+	k->bits = k->steps ? k->steps->bits : 0;
+	k->need_bits = k->steps ? k->steps->need_bits : UINT64_MAX;
+	k->plain = k->steps && k->steps->plain;
 }
 
 void ctf_stream_rewind(struct ctf_stream *s)
@@ -284,10 +263,10 @@ void ctf_stream_rewind(struct ctf_stream *s)
 	s->clock = s->tail_lost = 0;
 	s->ts_ns = s->last_ts_ns = 0;
 	s->cls = WW_NONE;
-	s->seen_event = s->gap_due = s->gap_is_begin = s->cut = s->advance = false;
+	s->seen_event = s->gap_due = s->gap_is_begin = s->cut = false;
 }
 
-bool ctf_stream_decode(struct ctf_stream *s)
+bool ctf_stream_decode(struct ctf_stream *s, struct ww_value *to)
 {
 	struct ctf_class *k = &s->r->classes.v[s->cls];
 
@@ -295,10 +274,8 @@ bool ctf_stream_decode(struct ctf_stream *s)
 		class_compile(k);
 	if (WW_UNLIKELY(s->text.used_bytes))
 		ww_arena_reset(&s->text);
-	s->c.v = s->r->t.values_to ? s->r->t.values_to : s->r->values;
-	if (WW_LIKELY(k->fixed_bits <= s->c.end - s->c.pos)) {
-		s->c.pos += k->fixed_bits;
-	} else if (WW_UNLIKELY(ctf_plan_run(k->plan, &s->c))) {
+	s->c.v = to;
+	if (WW_UNLIKELY(ctf_plan_run(k->plan, &s->c))) {
 		packet_damaged(s);
 		return false;
 	}

@@ -170,7 +170,8 @@ static bool gap_at_end(struct perfdata *t, struct ww_event *ret)
 
 	if (!lost && !t->rest_lost)
 		return false;
-	*ret = (struct ww_event){.ts_ns = t->pub.stats.end_ts_ns, .cpu = -1, .offset = t->data_end};
+	*ret = (struct ww_event){.ts_ns = t->pub.stats.end_ts_ns, .cpu = -1};
+	t->pub.from = (struct ww_origin){.offset = t->data_end};
 	while (t->end_told < n) {
 		uint32_t cpu = t->end_told++;
 		int64_t last = cpu < t->cpu_last.n ? t->cpu_last.v[cpu] : PD_NO_TIME;
@@ -227,13 +228,12 @@ int pd_next(struct ww_trace *trace, struct ww_event *ret, struct ww_err *err)
 			cpu = pd_get_u32(rec + pd_get_u16(rec + 6, swap) - a->tr_cpu, swap);
 		ret->ts_ns = stamp(t, e);
 		ret->cls = sample ? a->cls : t->cls_of_rec[type];
-		ret->stream = 0;
 		ret->cpu = cpu < PD_MAX_CPUS ? (int32_t)cpu : -1;
 		ret->nval = 0;
 		ret->v = NULL;
-		ret->offset = pd_entry_offset(t, e);
-		ret->file = t->sources.v[e->source].file;
-		ret->priv = e;
+		trace->from.offset = pd_entry_offset(t, e);
+		trace->from.file = t->sources.v[e->source].file;
+		trace->from.priv = e;
 		int64_t last_on_cpu = cpu_exchange(t, has_time ? ret->cpu : -1, ret->ts_ns);
 		if (WW_UNLIKELY(type == PD_REC_LOST || type == PD_REC_LOST_SAMPLES)) {
 			if (!gap_of_record(t, rec, a, last_on_cpu, has_time, ret))

@@ -404,7 +404,7 @@ static int perfdata_visit(struct ww_trace *trace, const struct ww_event *ev, con
 			  void *ctx, struct ww_err *err)
 {
 	struct perfdata *t = (struct perfdata *)trace;
-	const struct pd_entry *e = ev->priv;
+	const struct pd_entry *e = trace->from.priv;
 	const uint32_t who = 1u << PD_S_PID | 1u << PD_S_TID;
 
 	if (!e || ev->cls >= t->classes.n)

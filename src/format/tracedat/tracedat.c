@@ -325,11 +325,9 @@ static int td_next(struct ww_trace *trace, struct ww_event *ret, struct ww_err *
 		*ret = (struct ww_event){
 			.ts_ns = s->ts_ns,
 			.cls = s->cls,
-			.stream = s->index,
 			.cpu = s->where->cpu,
-			.offset = s->page_off,
-			.priv = s,
 		};
+		trace->from = (struct ww_origin){.offset = s->page_off, .stream = s->index, .priv = s};
 		if (WW_UNLIKELY(s->gap)) {
 			deliver_gap(t, s, ret);
 			return 1;
@@ -339,7 +337,7 @@ static int td_next(struct ww_trace *trace, struct ww_event *ret, struct ww_err *
 		if (WW_UNLIKELY(c->ignored))
 			continue;
 		if (!s->buffer->compressed)
-			ret->offset += (uint64_t)(s->rec - s->page);
+			trace->from.offset += (uint64_t)(s->rec - s->page);
 		struct ww_value *v = trace->values_to ? trace->values_to : t->values;
 		ret->nval = c->nwant;
 		ret->v = v;
@@ -369,7 +367,7 @@ static int td_visit(struct ww_trace *trace, const struct ww_event *ev, const str
 		    struct ww_err *err)
 {
 	struct td_trace *t = self(trace);
-	const struct td_stream *s = ev->priv;
+	const struct td_stream *s = trace->from.priv;
 
 	if (ev->cls >= t->classes.n || !s)
 		return 0;
