@@ -418,9 +418,9 @@ void ww_cause_at_wakeup(struct ww_model *m, struct ww_thr *t, uint32_t row, uint
 
 void ww_cause_at_exit(struct ww_model *m, struct ww_thr *t, int64_t ret)
 {
-	uint32_t row = t->wait_row;
+	const uint32_t row = t->wait_row;
 
-	if (row == WW_NONE || t->kernel)
+	if (t->kernel)
 		return;
 	struct look l = look_at(m, t, row, ww_state_wakeup(m->f, row));
 	l.returned = true;

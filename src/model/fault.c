@@ -20,7 +20,7 @@ void ww_on_fault(struct ww_model *m, const struct ww_event *ev)
 	if (t->in_syscall) /* user space faults: the call's return was lost, or is not recorded */
 		ww_syscall_forget(t);
 	if (t->full_syscalls) /* else calls may have come before it that nobody tells of */
-		ww_thr_known_mode(m, t, WW_MODE_USER);
+		ww_thr_known_mode(t, WW_MODE_USER);
 	t->kernel_fault = WW_NONE;
 	r.thread = t->index;
 	r.file = ww_vma_file(m, t, r.address, &r.offset);

@@ -106,10 +106,16 @@ enum ww_mode { WW_MODE_UNKNOWN, WW_MODE_USER, WW_MODE_KERNEL };
 struct ww_open_state {
 	int64_t start;
 	uint8_t state;
+	bool has_more; /* else more is nothing, as of most */
 	int16_t cpu;
 	uint32_t syscall;
-	struct ww_state_more more;
+	struct ww_state_more more; /* to be changed by ww_open_more */
 };
+static inline struct ww_state_more *ww_open_more(struct ww_open_state *o)
+{
+	o->has_more = true;
+	return &o->more;
+}
 
 /* Nothing is known of it since then. */
 static inline struct ww_open_state ww_open_unknown(int64_t start)
@@ -130,7 +136,8 @@ struct ww_thr {
 	uint8_t mode;
 	int16_t cpu; /* running there, -1 not running */
 	struct ww_open_state st;
-	uint32_t rows[WW_LAST_ROWS]; /* its last closed states, newest first; WW_NONE */
+	uint32_t rows[WW_LAST_ROWS]; /* its last closed states, by ww_thr_row */
+	uint32_t nrows;              /* how many it has closed */
 	uint32_t long_row;           /* the longest closed one of running in this run; WW_NONE */
 	/* the call it is in */
 	const struct ww_sysinfo *sc;
@@ -302,6 +309,11 @@ static inline struct ww_thr *ww_thr_last(const struct ww_model *m, int64_t tid)
 
 	return i ? m->thr.v[i - 1] : NULL;
 }
+/* Its closed state of so many before the last one; WW_NONE. */
+static inline uint32_t ww_thr_row(const struct ww_thr *t, uint32_t before)
+{
+	return t->rows[(t->nrows - 1 - before) % WW_LAST_ROWS];
+}
 /* NULL: not met, or dead. */
 static inline struct ww_thr *ww_thr_find(const struct ww_model *m, int64_t tid)
 {
@@ -349,7 +361,13 @@ static inline bool ww_thr_runs(uint8_t state)
 }
 /* Runs on its CPU: user, kernel (call or fault), or interrupted, as things stand now. */
 void ww_thr_running(struct ww_model *m, struct ww_thr *t, int64_t ts);
-void ww_thr_known_mode(struct ww_model *m, struct ww_thr *t, enum ww_mode before);
+/* Until now it was in this mode, where that was not known. */
+static inline void ww_thr_known_mode(struct ww_thr *t, enum ww_mode before)
+{
+	if (t->mode == WW_MODE_UNKNOWN && t->st.state == WW_ST_RUNNING)
+		t->st.state = before == WW_MODE_USER ? WW_ST_RUNNING_USER : WW_ST_RUNNING_KERNEL;
+	t->mode = before;
+}
 
 /* ---- cpu.c ---- */
 bool ww_cpu_new(struct ww_model *m, int32_t cpu); /* and those before it; false: there is no such CPU */
@@ -423,7 +441,7 @@ bool ww_loopback_woke(const struct ww_model *m, const struct ww_thr *wakee, bool
 /* ---- cause.c ---- */
 /* The wait of t ended with this wakeup (WW_NONE: not seen): fills cause, other, file of the row. */
 void ww_cause_at_wakeup(struct ww_model *m, struct ww_thr *t, uint32_t row, uint32_t wakeup);
-/* The call returned: what only its return tells. */
+/* The call in which it waited returned: what only its return tells. */
 void ww_cause_at_exit(struct ww_model *m, struct ww_thr *t, int64_t ret);
 enum ww_cause ww_cause_of_file(enum ww_file_kind kind);
 
@@ -436,6 +454,7 @@ uint32_t ww_file_by_name(struct ww_model *m, uint32_t name);
 uint32_t ww_fd_file(struct ww_model *m, const struct ww_thr *t, int64_t fd); /* WW_NONE unknown */
 void ww_fd_set(struct ww_proc *p, int64_t fd, uint32_t file);
 void ww_fd_copy(struct ww_proc *to, const struct ww_proc *from);
+/* Of calls with an effect; before: of close and epoll_ctl. */
 void ww_fd_after_call(struct ww_model *m, struct ww_thr *t, const struct ww_event *ev, int64_t ret);
 void ww_fd_before_call(struct ww_model *m, struct ww_thr *t);
 /* The file that is mapped there, and where in it; WW_NONE: none, or p is NULL. The newest mapping counts. */

@@ -297,8 +297,8 @@ void ww_on_own_stolen(struct ww_model *m, const struct ww_event *ev)
 		steal_from_open(m, t, ns);
 		return;
 	}
-	for (size_t i = 0; i < WW_LAST_ROWS; i++) {
-		uint32_t row = t->rows[i];
+	for (uint32_t i = 0; i < WW_LAST_ROWS; i++) {
+		uint32_t row = ww_thr_row(t, i);
 		if (row == WW_NONE || s->start_ts_ns[row] < m->cpu->run_start)
 			break;
 		if (ww_thr_runs(s->state[row]) && s->dur_ns[row] >= ns) {

@@ -30,7 +30,7 @@ static bool woken_before_switch(struct ww_model *m, struct ww_thr *t)
 	if (t->early_wakeup == WW_NONE)
 		return false;
 	ww_thr_state(m, t, m->now, WW_ST_RUNQUEUE);
-	t->st.more.wakeup = t->early_wakeup;
+	ww_open_more(&t->st)->wakeup = t->early_wakeup;
 	t->early_queued = true;
 	return true;
 }
@@ -43,15 +43,15 @@ static void start_wait(struct ww_model *m, struct ww_thr *t, int64_t bits)
 	t->idle_sleep = bits & ST_IDLE;
 	ww_thr_state(m, t, m->now, WW_ST_BLOCKED);
 	t->wait_row = WW_NONE;
-	t->st.more.file = t->in_syscall ? t->sc_file : WW_NONE;
+	ww_open_more(&t->st)->file = t->in_syscall ? t->sc_file : WW_NONE;
 	if (t->lock)
-		t->st.more.object = t->lock;
+		ww_open_more(&t->st)->object = t->lock;
 	else if (t->in_syscall && t->sc->wait == WW_W_FUTEX)
-		t->st.more.object = (uint64_t)t->sc_arg[0];
+		ww_open_more(&t->st)->object = (uint64_t)t->sc_arg[0];
 	if (known && !t->in_syscall && !t->kernel && t->fault_row != WW_NONE) {
 		/* User code sleeps of itself only in a page fault; this proves that it goes on. */
-		t->st.more.fault = t->fault_row;
-		t->st.more.file = m->f->fault.file[t->fault_row];
+		ww_open_more(&t->st)->fault = t->fault_row;
+		ww_open_more(&t->st)->file = m->f->fault.file[t->fault_row];
 		if (!m->has_fault_end)
 			t->mode = WW_MODE_UNKNOWN;
 	} else if (!t->in_syscall && t->mode == WW_MODE_USER) {
@@ -77,7 +77,7 @@ static void leave_cpu(struct ww_model *m, struct ww_thr *t, struct ww_thr *next,
 	} else if (runnable) {
 		ww_thr_state(m, t, m->now, t->throttled ? WW_ST_THROTTLED : WW_ST_PREEMPTED);
 		t->st.cpu = (int16_t)m->cpu_nr;
-		t->st.more.other = next->idle ? WW_NONE : next->index;
+		ww_open_more(&t->st)->other = next->idle ? WW_NONE : next->index;
 	} else if (!woken_before_switch(m, t)) {
 		if (bits & ST_STOPPED)
 			ww_thr_state(m, t, m->now, WW_ST_STOPPED);
@@ -138,13 +138,13 @@ void ww_on_switch(struct ww_model *m, const struct ww_event *ev)
 
 static void queue_on(struct ww_model *m, struct ww_thr *t, int64_t cpu, uint32_t wakeup)
 {
-	t->st.more.wakeup = wakeup;
+	ww_open_more(&t->st)->wakeup = wakeup;
 	t->st.cpu = cpu >= 0 && cpu < WW_MAX_CPUS ? (int16_t)cpu : -1;
 	if (cpu >= 0 && (size_t)cpu < m->cpus.n) {
 		struct ww_thr *on = ww_thr_at(m, m->cpus.v[cpu].cur);
 
 		if (on && !on->idle && on != t)
-			t->st.more.other = on->index;
+			ww_open_more(&t->st)->other = on->index;
 	}
 }
 

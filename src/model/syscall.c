@@ -21,12 +21,17 @@ static uint32_t file_out(struct ww_model *m, struct ww_thr *t)
 	return t->sc->out ? ww_fd_file(m, t, (int32_t)t->sc_arg[t->sc->out - 1]) : WW_NONE;
 }
 
-void ww_syscall_forget(struct ww_thr *t)
+static inline void forget(struct ww_thr *t)
 {
 	t->in_syscall = t->regs_call = t->dumped_call = t->fd_told = false;
 	t->sc_row = t->sc_file = t->wait_row = t->ready_file = WW_NONE;
 	t->sc_fd = -1;
 	t->lock = 0;
+}
+
+void ww_syscall_forget(struct ww_thr *t)
+{
+	forget(t);
 }
 
 /* After a stop, a signal without a handler, or a tracer the kernel goes on with a wait that has a timeout in
@@ -47,7 +52,10 @@ static void may_be_restarted(struct ww_thr *t, int64_t ret)
 {
 	enum { ERESTART_RESTARTBLOCK = 516 };
 
-	t->restart = ret == -ERESTART_RESTARTBLOCK ? t->sc : NULL;
+	t->restart = NULL;
+	if (ret != -ERESTART_RESTARTBLOCK)
+		return;
+	t->restart = t->sc;
 	memcpy(t->restart_arg, t->sc_arg, sizeof(t->restart_arg));
 }
 
@@ -64,7 +72,7 @@ void ww_syscall_enter(struct ww_model *m, struct ww_thr *t, const struct ww_sysi
 			       .arg1 = (uint64_t)t->sc_arg[1], .arg2 = (uint64_t)t->sc_arg[2]};
 	t->sc_row = ww_syscall_push(m->f, &r);
 	if (m->all_syscalls)
-		ww_thr_known_mode(m, t, WW_MODE_USER);
+		ww_thr_known_mode(t, WW_MODE_USER);
 	t->in_syscall = true;
 	t->full_syscalls = m->all_syscalls;
 	t->regs_call = t->dumped_call = t->fd_told = false;
@@ -74,7 +82,8 @@ void ww_syscall_enter(struct ww_model *m, struct ww_thr *t, const struct ww_sysi
 	m->cpu->loose = (struct ww_done){0};
 	m->cpu->signal_tid = -1;
 	ww_thr_running(m, t, m->now);
-	ww_fd_before_call(m, t);
+	if (t->sc->effect == WW_FX_CLOSE || t->sc->effect == WW_FX_EPOLL_CTL)
+		ww_fd_before_call(m, t);
 }
 
 /* A return without an entry: the call began before the trace, or its entry was lost. */
@@ -107,7 +116,7 @@ void ww_syscall_exit(struct ww_model *m, struct ww_thr *t, const struct ww_sysin
 	 * call at times, and rt_sigreturn restores registers: believe the return. */
 	if (other_call || (t->regs_call && !t->dumped_call))
 		ww_syscall_forget(t);
-	ww_thr_known_mode(m, t, WW_MODE_KERNEL);
+	ww_thr_known_mode(t, WW_MODE_KERNEL);
 	if (!t->in_syscall)
 		enter_late(m, t, sc, name, nr);
 	m->f->syscall.dur_ns[t->sc_row] = m->now - m->f->syscall.start_ts_ns[t->sc_row];
@@ -115,15 +124,17 @@ void ww_syscall_exit(struct ww_model *m, struct ww_thr *t, const struct ww_sysin
 	m->f->syscall.known[t->sc_row] |= WW_SK_EXIT | WW_SK_RET;
 	if (t->sc->wait == WW_W_POLL && ev)
 		ww_ready_at_exit(m, t, ev, ret);
-	ww_cause_at_exit(m, t, ret);
-	ww_fd_after_call(m, t, ev, ret);
+	if (t->wait_row != WW_NONE)
+		ww_cause_at_exit(m, t, ret);
+	if (t->sc->effect != WW_FX_NONE)
+		ww_fd_after_call(m, t, ev, ret);
 	if (t->sc->effect == WW_FX_PRCTL && t->sc_arg[0] == PR_SET_NAME && !ret)
 		t->named_ts_ns = m->now;
 	may_be_restarted(t, ret);
 	t->kernel_fault = WW_NONE;
 	t->last_call = t->sc_row;
 	t->last_call_end = m->now;
-	ww_syscall_forget(t);
+	forget(t);
 	t->full_syscalls = m->all_syscalls;
 	t->mode = m->all_syscalls ? WW_MODE_USER : WW_MODE_UNKNOWN;
 	m->cpu->loose = (struct ww_done){0};
@@ -264,8 +275,8 @@ static void was_in_kernel(struct ww_model *m, struct ww_thr *t)
 {
 	struct ww_state_cols *s = &m->f->state;
 
-	for (uint32_t i = 0; i < WW_LAST_ROWS && t->rows[i] != WW_NONE; i++) {
-		uint32_t r = t->rows[i];
+	for (uint32_t i = 0; i < WW_LAST_ROWS && ww_thr_row(t, i) != WW_NONE; i++) {
+		uint32_t r = ww_thr_row(t, i);
 
 		if (s->start_ts_ns[r] < t->last_call_end)
 			break;
@@ -371,9 +382,9 @@ void ww_on_own_block(struct ww_model *m, const struct ww_event *ev)
 		return;
 	t->dumped_call = true;
 	t->st.syscall = t->sc_row;
-	t->st.more.file = t->sc_file;
+	ww_open_more(&t->st)->file = t->sc_file;
 	if (sc->wait == WW_W_FUTEX)
-		t->st.more.object = (uint64_t)args[0];
+		ww_open_more(&t->st)->object = (uint64_t)args[0];
 }
 
 /* Just before a waking in thread context: the call of the waker. */

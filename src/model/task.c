@@ -115,7 +115,8 @@ void ww_thr_take_over(struct ww_model *m, struct ww_thr *t, const struct ww_hand
 	t->full_syscalls = h->full_syscalls;
 	t->cpu = t->st.cpu = h->cpu;
 	t->st.state = h->st.state;
-	t->st.more.detail = h->st.more.detail;
+	if (h->st.has_more)
+		ww_open_more(&t->st)->detail = h->st.more.detail;
 	if (h->cpu >= 0 && (size_t)h->cpu < m->cpus.n) {
 		m->cpus.v[h->cpu].cur = t->index;
 		m->cpus.v[h->cpu].run_start = m->now;

@@ -129,18 +129,15 @@ static uint32_t call_row(const struct ww_thr *t)
 }
 
 /* Where stolen time may be taken from, when it becomes known. */
-static void note_row(struct ww_model *m, struct ww_thr *t, uint32_t row)
+static void note_row(const struct ww_model *m, struct ww_thr *t, uint32_t row, const struct ww_state *r)
 {
-	const struct ww_state_cols *s = &m->f->state;
-
-	for (int i = WW_LAST_ROWS - 1; i > 0; i--)
-		t->rows[i] = t->rows[i - 1];
-	t->rows[0] = row;
-	if (s->state[row] > WW_ST_STOLEN && s->state[row] != WW_ST_RUNNING)
+	t->rows[t->nrows++ % WW_LAST_ROWS] = row;
+	if (ww_thr_runs(r->state)) {
+		if (t->long_row == WW_NONE || r->dur_ns > m->f->state.dur_ns[t->long_row])
+			t->long_row = row;
+	} else if (r->state > WW_ST_STOLEN) {
 		t->long_row = WW_NONE; /* not on a CPU: another run begins */
-	else if (ww_thr_runs(s->state[row]) &&
-		 (t->long_row == WW_NONE || s->dur_ns[row] > s->dur_ns[t->long_row]))
-		t->long_row = row;
+	}
 }
 
 /* Its row of state_more. An interrupted thread's has the handler's name alone, and nobody adds to it: those share. */
@@ -148,6 +145,8 @@ static uint32_t more_of(struct ww_model *m, const struct ww_open_state *o)
 {
 	struct ww_shared_more *last = &m->interrupted_by[o->more.detail % WW_ARRAY_SIZE(m->interrupted_by)];
 
+	if (!o->has_more)
+		return 0;
 	if (o->state != WW_ST_INTERRUPTED || !o->more.detail || o->more.fault != WW_NONE)
 		return ww_state_more_of(m->f, &o->more);
 	if (last->detail != o->more.detail)
@@ -155,22 +154,40 @@ static uint32_t more_of(struct ww_model *m, const struct ww_open_state *o)
 	return last->row;
 }
 
-uint32_t ww_thr_state(struct ww_model *m, struct ww_thr *t, int64_t ts, enum ww_thread_state s)
+/* Ends the open state at ts, if it took any time: its row, or WW_NONE. */
+static inline uint32_t close_state(struct ww_model *m, struct ww_thr *t, int64_t ts)
+{
+	const struct ww_open_state *o = &t->st;
+
+	if (ts <= o->start || t->idle)
+		return WW_NONE;
+	const struct ww_state r = {.thread = t->index, .start_ts_ns = o->start, .dur_ns = ts - o->start,
+				   .state = o->state, .cpu = o->cpu, .syscall = o->syscall,
+				   .cause = o->state == WW_ST_BLOCKED ? WW_CA_UNKNOWN : WW_CA_NONE, .more = more_of(m, o)};
+	const uint32_t row = ww_state_push(m->f, &r);
+	note_row(m, t, row, &r);
+	return row;
+}
+
+static inline void open_state(struct ww_thr *t, int64_t ts, enum ww_thread_state s, uint32_t syscall)
 {
 	struct ww_open_state *o = &t->st;
-	uint32_t row = WW_NONE;
 
-	if (ts > o->start && !t->idle) {
-		const struct ww_state r = {.thread = t->index, .start_ts_ns = o->start, .dur_ns = ts - o->start,
-					   .state = o->state, .cpu = o->cpu, .syscall = o->syscall,
-					   .cause = o->state == WW_ST_BLOCKED ? WW_CA_UNKNOWN : WW_CA_NONE,
-					   .more = more_of(m, o)};
-		row = ww_state_push(m->f, &r);
-		note_row(m, t, row);
+	o->start = WW_MAX(ts, o->start);
+	o->state = (uint8_t)s;
+	o->cpu = t->cpu;
+	o->syscall = syscall;
+	if (o->has_more) {
+		o->more = (struct ww_state_more)WW_STATE_MORE_NONE;
+		o->has_more = false;
 	}
-	*o = (struct ww_open_state){.start = WW_MAX(ts, o->start), .state = (uint8_t)s, .cpu = t->cpu,
-				    .syscall = in_call(t) || s == WW_ST_BLOCKED ? call_row(t) : WW_NONE,
-				    .more = WW_STATE_MORE_NONE};
+}
+
+uint32_t ww_thr_state(struct ww_model *m, struct ww_thr *t, int64_t ts, enum ww_thread_state s)
+{
+	const uint32_t row = close_state(m, t, ts);
+
+	open_state(t, ts, s, in_call(t) || s == WW_ST_BLOCKED ? call_row(t) : WW_NONE);
 	return row;
 }
 
@@ -202,16 +219,12 @@ void ww_thr_running(struct ww_model *m, struct ww_thr *t, int64_t ts)
 	if (t->st.state == s && t->st.cpu == t->cpu && t->st.syscall == sc && t->st.more.fault == fault &&
 	    t->st.more.detail == detail)
 		return;
-	ww_thr_state(m, t, ts, s);
-	t->st.more.fault = fault;
+	close_state(m, t, ts);
+	open_state(t, ts, s, sc);
+	if (fault == WW_NONE && !detail)
+		return;
+	ww_open_more(&t->st)->fault = fault;
 	t->st.more.detail = detail;
-}
-
-void ww_thr_known_mode(struct ww_model *m, struct ww_thr *t, enum ww_mode before)
-{
-	if (t->mode == WW_MODE_UNKNOWN && t->st.state == WW_ST_RUNNING)
-		t->st.state = before == WW_MODE_USER ? WW_ST_RUNNING_USER : WW_ST_RUNNING_KERNEL;
-	t->mode = before;
 }
 
 void ww_thr_end(struct ww_model *m, struct ww_thr *t, int64_t ts)
