@@ -97,14 +97,22 @@ void ww_u64map_put(struct ww_u64map *m, uint64_t key, uint64_t value)
 
 bool ww_u64map_del(struct ww_u64map *m, uint64_t key)
 {
-	if (!ww_u64map_find(m, key))
-		return false;
+	uint64_t *value = ww_u64map_find(m, key);
+
+	if (value)
+		ww_u64map_del_found(m, value);
+	return value != NULL;
+}
+
+void ww_u64map_del_found(struct ww_u64map *m, uint64_t *value)
+{
 	m->n--;
-	if (!key) {
+	if (value == &m->zero) {
 		m->has_zero = false;
-		return true;
+		return;
 	}
-	size_t mask = m->cap - 1, hole = (size_t)(probe(m, key) - m->slots);
+	const struct ww_u64map_slot *s = (const void *)((char *)value - offsetof(struct ww_u64map_slot, value));
+	size_t mask = m->cap - 1, hole = (size_t)(s - m->slots);
 
 	for (size_t i = (hole + 1) & mask; m->slots[i].key; i = (i + 1) & mask) {
 		size_t home = mix(m->slots[i].key) & mask;
@@ -116,5 +124,4 @@ bool ww_u64map_del(struct ww_u64map *m, uint64_t key)
 		}
 	}
 	m->slots[hole].key = 0;
-	return true;
 }

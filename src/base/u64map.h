@@ -26,6 +26,8 @@ void ww_u64map_put(struct ww_u64map *m, uint64_t key, uint64_t value);
 /* The slot of the key, created with `init` when absent; *ret_new (may be NULL) says which. */
 uint64_t *ww_u64map_get(struct ww_u64map *m, uint64_t key, uint64_t init, bool *ret_new);
 bool ww_u64map_del(struct ww_u64map *m, uint64_t key);
+/* The same where ww_u64map_find has found it. */
+void ww_u64map_del_found(struct ww_u64map *m, uint64_t *value);
 /* Mixes two keys into one, for pairs such as (pid, fd). */
 uint64_t ww_hash_mix(uint64_t a, uint64_t b);
 

@@ -4,7 +4,6 @@
  * close descriptors. Files with an inode are one row each; those known only by path, one per path.
  */
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/socket.h>
 
 #include "model/model_private.h"
@@ -86,21 +85,34 @@ static enum ww_file_kind kind_of_path(const char *s)
 		{"/dev/", WW_FK_CHR}, {"pipe:", WW_FK_PIPE}, {"socket:", WW_FK_SOCK_OTHER},
 	};
 
+	if (*s == '/' && strncmp(s, "/dev/", 5))
+		return WW_FK_REG;
 	for (size_t i = 0; i < WW_ARRAY_SIZE(kinds); i++)
-		if (!strncmp(s, kinds[i].prefix, strlen(kinds[i].prefix)))
+		if (*s == *kinds[i].prefix && !strncmp(s, kinds[i].prefix, strlen(kinds[i].prefix)))
 			return kinds[i].kind;
 	return WW_FK_REG;
+}
+
+/* Of a path that begins so, and goes on with the number. */
+static bool inode_of(const char *path, const char *begin, uint64_t *ret_ino)
+{
+	const char *digits = path + strlen(begin);
+	char *end;
+
+	if (strncmp(path, begin, strlen(begin)))
+		return false;
+	*ret_ino = strtoull(digits, &end, 10);
+	return end != digits;
 }
 
 uint32_t ww_file_by_name(struct ww_model *m, uint32_t name)
 {
 	const char *s = ww_facts_str(m->f, name);
 	enum ww_file_kind kind = kind_of_path(s);
-	unsigned long long ino;
+	uint64_t ino;
 	bool isnew;
 
-	if ((kind == WW_FK_PIPE && sscanf(s, "pipe:[%llu]", &ino) == 1) ||
-	    (kind == WW_FK_SOCK_OTHER && sscanf(s, "socket:[%llu]", &ino) == 1)) {
+	if ((kind == WW_FK_PIPE && inode_of(s, "pipe:[", &ino)) || (kind == WW_FK_SOCK_OTHER && inode_of(s, "socket:[", &ino))) {
 		uint32_t i = ww_file_intern(m, kind, 0, ino);
 
 		if (!m->f->file.name[i])
@@ -133,12 +145,14 @@ void ww_fd_set(struct ww_proc *p, int64_t fd, uint32_t file)
 
 void ww_fd_copy(struct ww_proc *to, const struct ww_proc *from)
 {
-	ww_vec_clear(&to->fds);
-	for (size_t i = 0; i < from->fds.n; i++)
-		*ww_vec_push(&to->fds) = from->fds.v[i];
-	ww_vec_clear(&to->vmas);
-	for (size_t i = 0; i < from->vmas.n; i++)
-		*ww_vec_push(&to->vmas) = from->vmas.v[i];
+	if (to == from)
+		return;
+	ww_vec_reserve(&to->fds, from->fds.n);
+	if ((to->fds.n = from->fds.n))
+		memcpy(to->fds.v, from->fds.v, from->fds.n * sizeof(*to->fds.v));
+	ww_vec_reserve(&to->vmas, from->vmas.n);
+	if ((to->vmas.n = from->vmas.n))
+		memcpy(to->vmas.v, from->vmas.v, from->vmas.n * sizeof(*to->vmas.v));
 	to->perf_maps = from->perf_maps;
 }
 

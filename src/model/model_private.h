@@ -258,7 +258,7 @@ struct ww_model {
 	} calls[WW_ABI_N][WW_KNOWN_CALLS];
 	int64_t last_gap_end;
 	uint32_t recorder; /* thread; WW_NONE: not told */
-	uint32_t soft_names[16];
+	uint32_t soft_names[16], hrtimer_name, timer_name; /* 0: not needed yet */
 	struct ww_shared_more { /* row of state_more */
 		uint32_t detail, row;
 	} interrupted_by[32];

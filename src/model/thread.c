@@ -107,14 +107,14 @@ void ww_thr_set_comm(struct ww_model *m, struct ww_thr *t, const struct ww_value
 {
 	if ((v->kind != WW_V_STR && v->kind != WW_V_BYTES) || t->before_exec)
 		return;
-	size_t len = strnlen(v->p, v->len);
-	const char *old = ww_facts_str(m->f, m->f->thread.comm[t->index]);
-	if (strlen(old) == len && !memcmp(old, v->p, len))
+	const uint32_t old = m->f->thread.comm[t->index];
+	const size_t old_len = m->f->strs.lens[old];
+	if (old_len <= v->len && !memcmp(m->f->strs.strs[old], v->p, old_len) && (old_len == v->len || !v->p[old_len]))
 		return;
 	/* It named itself: in the call that is known, else in the run that it is seen in by the new name, for it had the
 	 * old one until then; most do so as the first thing. */
 	int64_t ts = t->named_ts_ns ? t->named_ts_ns : t->index == m->cpu->cur ? m->cpu->run_start : m->now;
-	ww_thr_rename(m, t, ww_strtab_intern(&m->f->strs, v->p, len), ts);
+	ww_thr_rename(m, t, ww_strtab_intern(&m->f->strs, v->p, strnlen(v->p, v->len)), ts);
 }
 
 /* A call known from registers at a wait: it goes on for nobody knows how long after it. */

@@ -5,39 +5,32 @@
  */
 #include "model/model_private.h"
 
-static struct ww_armed *armed_find(struct ww_model *m, uint64_t object)
-{
-	uint64_t *i = ww_u64map_find(&m->timer_open, object);
-
-	return i ? &m->armed.v[*i] : NULL;
-}
-
 static struct ww_armed *armed_get(struct ww_model *m, uint64_t object)
 {
-	struct ww_armed *a = armed_find(m, object);
-	uint32_t i;
+	bool isnew;
+	uint64_t *i = ww_u64map_get(&m->timer_open, object, m->armed.n, &isnew);
 
-	if (a)
-		return a;
-	if (m->armed_free.n) {
-		i = m->armed_free.v[--m->armed_free.n];
-	} else {
-		i = (uint32_t)m->armed.n;
+	if (!isnew)
+		return &m->armed.v[*i];
+	if (m->armed_free.n)
+		*i = m->armed_free.v[--m->armed_free.n];
+	else
 		ww_vec_push(&m->armed);
-	}
-	ww_u64map_put(&m->timer_open, object, i);
-	m->armed.v[i] = (struct ww_armed){.object = object, .by = WW_NONE, .trigger = WW_NONE, .ts = -1, .expires = -1};
-	return &m->armed.v[i];
+	m->armed.v[*i] = (struct ww_armed){.object = object, .by = WW_NONE, .trigger = WW_NONE, .ts = -1, .expires = -1};
+	return &m->armed.v[*i];
 }
 
-static void disarm(struct ww_model *m, uint64_t object)
+/* False: it was not armed. */
+static bool disarm(struct ww_model *m, uint64_t object, struct ww_armed *ret)
 {
 	uint64_t *i = ww_u64map_find(&m->timer_open, object);
 
 	if (!i)
-		return;
+		return false;
+	*ret = m->armed.v[*i];
 	*ww_vec_push(&m->armed_free) = (uint32_t)*i;
-	ww_u64map_del(&m->timer_open, object);
+	ww_u64map_del_found(&m->timer_open, i);
+	return true;
 }
 
 static void arm(struct ww_model *m, const struct ww_event *ev, int64_t expires)
@@ -68,32 +61,32 @@ void ww_on_tmr_start(struct ww_model *m, const struct ww_event *ev)
  * source kernel/time/timer.c:expire_timers(), kernel/time/hrtimer.c:__run_hrtimer() */
 void ww_on_hrt_cancel(struct ww_model *m, const struct ww_event *ev)
 {
-	const struct ww_armed *a = armed_find(m, ww_v_u64(ev, S_TM_ADDR));
-
-	if (a)
-		m->cpu->expiring = *a;
-	disarm(m, ww_v_u64(ev, S_TM_ADDR));
+	(void)disarm(m, ww_v_u64(ev, S_TM_ADDR), &m->cpu->expiring);
 }
 
-static void fire(struct ww_model *m, const struct ww_event *ev, const char *what)
+/* Of one whose function is not told; *known is that, once it has been needed. */
+static uint32_t plain_name(struct ww_model *m, const char *what, uint32_t *known)
+{
+	if (!*known)
+		*known = ww_intern(m, what);
+	return *known;
+}
+
+static void fire(struct ww_model *m, const struct ww_event *ev, const char *what, uint32_t *what_name)
 {
 	uint64_t object = ww_v_u64(ev, S_TM_ADDR);
-	const struct ww_armed *a = armed_find(m, object);
-	struct ww_armed expiring = m->cpu->expiring;
+	struct ww_armed a = m->cpu->expiring;
 	uint32_t name = ww_v_function(m, ev, S_TM_FUNCTION);
-	struct ww_timer r = {.object = object, .name = name ? name : ww_intern(m, what), .armed_by = WW_NONE,
+	struct ww_timer r = {.object = object, .name = name ? name : plain_name(m, what, what_name), .armed_by = WW_NONE,
 			     .armed_ts_ns = -1, .expires_ts_ns = -1, .fired_ts_ns = m->now,
 			     .trigger = WW_NONE};
 
-	if (!a && expiring.object == object && expiring.ts >= 0)
-		a = &expiring;
 	m->cpu->expiring.ts = -1;
-	if (a) {
-		r.armed_by = a->by;
-		r.armed_ts_ns = a->ts;
-		r.expires_ts_ns = a->expires;
-		r.trigger = a->trigger;
-		disarm(m, object);
+	if (disarm(m, object, &a) || (a.object == object && a.ts >= 0)) {
+		r.armed_by = a.by;
+		r.armed_ts_ns = a.ts;
+		r.expires_ts_ns = a.expires;
+		r.trigger = a.trigger;
 	}
 	uint32_t row = ww_timer_push(m->f, &r);
 	ww_cpu_push(m, WW_IK_TIMER, -1, r.name);
@@ -102,12 +95,12 @@ static void fire(struct ww_model *m, const struct ww_event *ev, const char *what
 
 void ww_on_hrt_expire(struct ww_model *m, const struct ww_event *ev)
 {
-	fire(m, ev, "hrtimer");
+	fire(m, ev, "hrtimer", &m->hrtimer_name);
 }
 
 void ww_on_tmr_expire(struct ww_model *m, const struct ww_event *ev)
 {
-	fire(m, ev, "timer");
+	fire(m, ev, "timer", &m->timer_name);
 }
 
 void ww_on_timer_done(struct ww_model *m, const struct ww_event *ev)
