@@ -2,6 +2,7 @@
 #include "analysis/names.h"
 #include "analysis/report.h"
 #include "analysis/state_key.h"
+#include "base/par.h"
 #include "base/u64map.h"
 #include "base/vec.h"
 
@@ -46,6 +47,12 @@ static struct group *group_get(struct groups *groups, const struct ww_state_key 
 	struct group *g = group_find(groups, k, example);
 	*recent = (uint32_t)(g - groups->v) + 1;
 	return g;
+}
+
+static void groups_free(struct groups *groups)
+{
+	ww_vec_free(groups);
+	ww_u64map_release(&groups->map);
 }
 
 static void group_add(struct group *g, int64_t ns, bool uncertain)
@@ -194,31 +201,91 @@ uint32_t ww_breakdown_merge(struct ww_arena *mem, const struct ww_breakdown_row 
 	return nout;
 }
 
+/* ---- sums ---- */
+
+#define ROWS_A_PART 65536u /* below that a thread costs more than it saves */
+
+/* Of some of the states, which are contiguous. */
+struct sum {
+	struct groups groups;
+	int64_t by_state_ns[WW_ST_N];
+};
+
+struct summing {
+	const struct ww_facts *f;
+	uint32_t first, n, parts;
+	int64_t from_ts_ns, to_ts_ns;
+	struct sum *of; /* by part */
+};
+
+static uint32_t part_begin(const struct summing *s, uint32_t part)
+{
+	return s->first + (uint32_t)((uint64_t)s->n * part / s->parts);
+}
+
+static int64_t end_of(const struct summing *s, uint32_t row)
+{
+	return WW_MIN(s->f->state.start_ts_ns[row] + s->f->state.dur_ns[row], s->to_ts_ns);
+}
+
+static void sum_part(void *ctx, uint32_t part)
+{
+	const struct summing *s = ctx;
+	const struct ww_facts *f = s->f;
+	const uint32_t begin = part_begin(s, part), end_row = part_begin(s, part + 1);
+	struct sum *sum = &s->of[part];
+	int64_t at = part ? WW_MAX(end_of(s, begin - 1), s->from_ts_ns) : s->from_ts_ns;
+
+	for (uint32_t i = begin; i < end_row; i++) {
+		int64_t start = WW_MAX(f->state.start_ts_ns[i], at), end = end_of(s, i);
+		if (end <= start)
+			continue;
+		add_uncovered(&sum->groups, start - at);
+		sum->by_state_ns[WW_ST_UNKNOWN] += start - at;
+		struct ww_state_key k = ww_state_key_make(f, i, INT64_MIN, INT64_MAX);
+		group_add(group_get(&sum->groups, &k, i), end - start, f->state.certainty[i] != WW_SURE);
+		sum->by_state_ns[f->state.state[i] < WW_ST_N ? f->state.state[i] : WW_ST_UNKNOWN] += end - start;
+		at = end;
+	}
+	if (part + 1 == s->parts) {
+		add_uncovered(&sum->groups, s->to_ts_ns - at);
+		sum->by_state_ns[WW_ST_UNKNOWN] += s->to_ts_ns - at;
+	}
+}
+
+/* In the order of the parts, so the groups come in the order in which one thread would have met them. */
+static void add_sum(struct sum *all, const struct sum *part)
+{
+	for (size_t i = 0; i < part->groups.n; i++) {
+		const struct group *from = &part->groups.v[i];
+		struct group *g = group_get(&all->groups, &from->key, from->example);
+
+		g->ns += from->ns;
+		g->max_ns = WW_MAX(g->max_ns, from->max_ns);
+		g->uncertain_ns += from->uncertain_ns;
+		g->count += from->count;
+	}
+	for (uint32_t k = 0; k < WW_ST_N; k++)
+		all->by_state_ns[k] += part->by_state_ns[k];
+}
+
 void ww_breakdown_make(struct ww_arena *mem, const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns,
 		       int64_t to_ts_ns, struct ww_thread_report *ret)
 {
-	struct groups groups = {0};
-	uint32_t first, n;
-	int64_t at = from_ts_ns;
+	struct summing s = {.f = f, .from_ts_ns = from_ts_ns, .to_ts_ns = to_ts_ns};
 
 	*ret = (struct ww_thread_report){.thread = thread, .from_ts_ns = from_ts_ns, .to_ts_ns = to_ts_ns,
 					 .wall_ns = to_ts_ns - from_ts_ns};
-	ww_facts_states(f, thread, from_ts_ns, to_ts_ns, &first, &n);
-	for (uint32_t i = first; i < first + n; i++) {
-		int64_t start = WW_MAX(f->state.start_ts_ns[i], at);
-		int64_t end = WW_MIN(f->state.start_ts_ns[i] + f->state.dur_ns[i], to_ts_ns);
-		if (end <= start)
-			continue;
-		add_uncovered(&groups, start - at);
-		ret->by_state_ns[WW_ST_UNKNOWN] += start - at;
-		struct ww_state_key k = ww_state_key_make(f, i, INT64_MIN, INT64_MAX);
-		group_add(group_get(&groups, &k, i), end - start, f->state.certainty[i] != WW_SURE);
-		ret->by_state_ns[f->state.state[i] < WW_ST_N ? f->state.state[i] : WW_ST_UNKNOWN] += end - start;
-		at = end;
+	ww_facts_states(f, thread, from_ts_ns, to_ts_ns, &s.first, &s.n);
+	s.parts = WW_MIN(ww_par_threads(), s.n / ROWS_A_PART + 1);
+	s.of = ww_xcalloc(s.parts, sizeof(*s.of));
+	ww_par_run(s.parts, sum_part, &s);
+	for (uint32_t i = 1; i < s.parts; i++) {
+		add_sum(&s.of[0], &s.of[i]);
+		groups_free(&s.of[i].groups);
 	}
-	add_uncovered(&groups, to_ts_ns - at);
-	ret->by_state_ns[WW_ST_UNKNOWN] += to_ts_ns - at;
-	rows_from_groups(mem, f, &groups, ret);
-	ww_vec_free(&groups);
-	ww_u64map_release(&groups.map);
+	memcpy(ret->by_state_ns, s.of[0].by_state_ns, sizeof(ret->by_state_ns));
+	rows_from_groups(mem, f, &s.of[0].groups, ret);
+	groups_free(&s.of[0].groups);
+	free(s.of);
 }

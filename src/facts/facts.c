@@ -47,27 +47,27 @@ void ww_facts_release(struct ww_facts *f)
 	memset(f, 0, sizeof(*f));
 }
 
-static bool keys_in_range(const uint32_t *key, uint32_t n, uint32_t limit)
-{
-	uint32_t most = 0;
+enum { SYSCALLS, STATES, RUNS, INDICES };
 
-	for (uint32_t i = 0; i < n; i++)
-		most = WW_MAX(most, key[i]);
-	return !n || most < limit;
-}
-
-static void index_rows(void *ctx, uint32_t i)
+static void index_rows(void *ctx, uint32_t which)
 {
 	struct ww_facts *f = ctx;
 	struct ww_pages *runs = &f->pages[WW_COLUMN_RUN_OF_CPU], *calls = &f->pages[WW_COLUMN_SYSCALL_OF_THREAD];
 
-	if (i) {
-		f->run_first = ww_facts_group(runs, f->run.cpu, f->run.start_ts_ns, f->run.n, f->host.ncpus);
-		f->run_of_cpu = runs->p;
-	} else {
+	switch (which) {
+	case SYSCALLS:
 		f->syscall_first = ww_facts_group(calls, f->syscall.thread, f->syscall.start_ts_ns, f->syscall.n,
 						  f->thread.n);
 		f->syscall_of_thread = calls->p;
+		break;
+	case STATES:
+		ww_facts_mark_states(f);
+		break;
+	default:
+		f->run_first = ww_facts_group(runs, f->run.cpu, f->run.start_ts_ns, f->run.n, f->host.ncpus);
+		f->run_of_cpu = runs->p;
+		ww_facts_mark_runs(f);
+		break;
 	}
 }
 
@@ -80,19 +80,20 @@ int ww_facts_seal(struct ww_facts *f, struct ww_err *err)
 	for (uint32_t i = 0; i < f->run.n; i++)
 		if (f->run.cpu[i] >= ncpus)
 			ncpus = f->run.cpu[i] + 1;
-	if (ncpus > (1u << 20) || !keys_in_range(f->state.thread, f->state.n, f->thread.n) ||
-	    !keys_in_range(f->syscall.thread, f->syscall.n, f->thread.n))
-		return ww_err_set(err, WW_EINTERNAL, NULL, WW_ERR_NO_OFFSET,
-				  "a fact names a thread or CPU that does not exist");
 	f->host.ncpus = ncpus;
 	ww_touch_free(f->touch);
 	f->touch = NULL;
-	ww_facts_sort_states(f);
-	ww_facts_sort_interrupts(f);
-	ww_facts_sort_cgroup_moves(f);
-	ww_facts_find_openers(f);
-	ww_par_run(2, index_rows, f);
-	ww_facts_mark(f);
+	bool ok = ncpus <= (1u << 20) && ww_facts_sort_states(f);
+	if (ok) {
+		ww_facts_sort_interrupts(f);
+		ww_facts_sort_cgroup_moves(f);
+		ww_facts_find_openers(f);
+		ww_par_run(INDICES, index_rows, f);
+		ok = f->syscall_first;
+	}
+	if (!ok)
+		return ww_err_set(err, WW_EINTERNAL, NULL, WW_ERR_NO_OFFSET,
+				  "a fact names a thread or CPU that does not exist");
 	f->sealed = true;
 	return 0;
 }

@@ -13,13 +13,18 @@
 #include "facts/facts.h"
 #include "facts/facts_private.h"
 
-/* first[k]: how many rows have a key below k, for k = 0 .. nkeys */
+/* first[k]: how many rows have a key below k, for k = 0 .. nkeys; NULL when one has nkeys or more. */
 static uint32_t *count_keys(const uint32_t *key, uint32_t n, uint32_t nkeys)
 {
 	uint32_t *first = ww_xcalloc((size_t)nkeys + 2, sizeof(*first));
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
+		if (WW_UNLIKELY(key[i] >= nkeys)) {
+			free(first);
+			return NULL;
+		}
 		first[key[i] + 1]++;
+	}
 	for (uint32_t i = 0; i < nkeys; i++)
 		first[i + 1] += first[i];
 	return first;
@@ -68,7 +73,11 @@ static void sort_group(uint32_t *rows, uint32_t n, const int64_t *start)
 
 uint32_t *ww_facts_group(struct ww_pages *g, const uint32_t *key, const int64_t *start, uint32_t n, uint32_t nkeys)
 {
-	uint32_t *first = count_keys(key, n, nkeys), *fill = copy_first(first, nkeys);
+	uint32_t *first = count_keys(key, n, nkeys);
+
+	if (!first)
+		return NULL;
+	uint32_t *fill = copy_first(first, nkeys);
 	uint32_t *rows = ww_pages_resize(g, sizeof(*rows) * ((size_t)n + 1));
 	bool *mixed = ww_xcalloc((size_t)nkeys + 1, sizeof(*mixed));
 
@@ -206,7 +215,7 @@ struct placing {
 	const uint32_t *first;
 	uint32_t n, nthreads, parts;
 	struct in_part *of; /* by part and thread */
-	bool *in_order;	    /* by part */
+	bool *in_order, *bad; /* by part; bad: one names a thread that does not exist */
 };
 
 static void count_part(void *ctx, uint32_t part)
@@ -216,6 +225,10 @@ static void count_part(void *ctx, uint32_t part)
 	bool ok = true;
 
 	for (uint32_t i = part_begin(p->n, p->parts, part), end = part_begin(p->n, p->parts, part + 1); i < end; i++) {
+		if (WW_UNLIKELY(p->thread[i] >= p->nthreads)) {
+			p->bad[part] = true;
+			return;
+		}
 		struct in_part *t = &of[p->thread[i]];
 
 		if (!t->rows++)
@@ -270,32 +283,50 @@ static bool add_parts(struct placing *p, uint32_t *first)
 	return ok;
 }
 
-void ww_facts_sort_states(struct ww_facts *f)
+static bool any(const bool *v, uint32_t n)
 {
-	const uint32_t parts = ww_par_threads();
-	struct move m = {.f = f, .n = f->state.n, .room = f->state.room, .first_id = WW_COLUMN_state_thread, .parts = parts,
+	for (uint32_t i = 0; i < n; i++)
+		if (v[i])
+			return true;
+	return false;
+}
+
+static void sort_states(struct ww_facts *f, struct placing *p)
+{
+	struct move m = {.f = f, .n = f->state.n, .room = f->state.room, .first_id = WW_COLUMN_state_thread, .parts = p->parts,
 			 .end_id = WW_COLUMNS_END_state, .kept_id = WW_COLUMN_state_thread};
-	struct placing p = {.start = f->state.start_ts_ns, .thread = f->state.thread, .n = m.n, .nthreads = f->thread.n,
-			    .parts = parts, .of = ww_xcalloc((size_t)parts * f->thread.n + 1, sizeof(*p.of)),
-			    .in_order = ww_xcalloc(parts, sizeof(*p.in_order))};
 	struct ww_pages order = {0};
 
 	f->state_first = ww_xcalloc((size_t)f->thread.n + 2, sizeof(*f->state_first));
-	p.first = f->state_first;
-	ww_par_run(parts, count_part, &p);
-	if (add_parts(&p, f->state_first)) {
-		ww_par_run(parts, place_part, &p);
-		m.place = p.thread;
+	p->first = f->state_first;
+	if (add_parts(p, f->state_first)) {
+		ww_par_run(p->parts, place_part, p);
+		m.place = p->thread;
 	} else {
 		free(f->state_first);
-		p.first = f->state_first = ww_facts_group(&order, p.thread, p.start, m.n, f->thread.n);
+		p->first = f->state_first = ww_facts_group(&order, p->thread, p->start, m.n, f->thread.n);
 		m.order = order.p;
 	}
 	move_columns(&m);
-	ww_par_run(parts, name_part, &p);
+	ww_par_run(p->parts, name_part, p);
 	ww_pages_release(&order);
+}
+
+bool ww_facts_sort_states(struct ww_facts *f)
+{
+	const uint32_t parts = ww_par_threads();
+	struct placing p = {.start = f->state.start_ts_ns, .thread = f->state.thread, .n = f->state.n, .nthreads = f->thread.n,
+			    .parts = parts, .of = ww_xcalloc((size_t)parts * f->thread.n + 1, sizeof(*p.of)),
+			    .in_order = ww_xcalloc(parts, sizeof(*p.in_order)), .bad = ww_xcalloc(parts, sizeof(*p.bad))};
+
+	ww_par_run(parts, count_part, &p);
+	const bool ok = !any(p.bad, parts);
+	if (ok)
+		sort_states(f, &p);
 	free(p.of);
 	free(p.in_order);
+	free(p.bad);
+	return ok;
 }
 
 /* ---- other facts ---- */

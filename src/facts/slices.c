@@ -29,10 +29,10 @@ static uint32_t run_kind(const struct ww_facts *f, uint32_t thread)
 	return thread < f->thread.n && f->thread.flags[thread] & WW_TF_IDLE ? 0 : 1;
 }
 
-void ww_facts_mark(struct ww_facts *f)
+void ww_facts_mark_states(struct ww_facts *f)
 {
-	uint64_t sum[WW_ST_N] = {0}, busy[2] = {0};
-	struct ww_marks *s = &f->state_marks, *r = &f->run_marks;
+	uint64_t sum[WW_ST_N] = {0};
+	struct ww_marks *s = &f->state_marks;
 
 	marks_alloc(s, f->state.n, STATE_STEP, WW_ST_N);
 	for (uint32_t i = 0; i < f->state.n; i++) {
@@ -43,6 +43,13 @@ void ww_facts_mark(struct ww_facts *f)
 		}
 		sum[state_kind(f->state.state[i])] += (uint64_t)f->state.dur_ns[i];
 	}
+}
+
+void ww_facts_mark_runs(struct ww_facts *f)
+{
+	uint64_t busy[2] = {0};
+	struct ww_marks *r = &f->run_marks;
+
 	marks_alloc(r, f->run.n, RUN_STEP, 2);
 	for (uint32_t p = 0; p < f->run.n; p++) {
 		const uint32_t i = f->run_of_cpu[p];

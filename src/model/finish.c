@@ -52,11 +52,12 @@ static uint32_t merge_gaps(const struct ww_facts *f, struct span *s)
 	return n;
 }
 
-static bool touches(const struct span *s, uint32_t n, int64_t from, int64_t to)
+/* The first span that ends at or after `from`. */
+static uint32_t first_span(const struct span *s, uint32_t n, int64_t from)
 {
 	uint32_t lo = 0, hi = n;
 
-	while (lo < hi) { /* first span that ends at or after from */
+	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
 		if (s[mid].to < from)
@@ -64,25 +65,42 @@ static bool touches(const struct span *s, uint32_t n, int64_t from, int64_t to)
 		else
 			hi = mid;
 	}
-	return lo < n && s[lo].from <= to;
+	return lo;
+}
+
+/* Most intervals that are asked for lie between the two spans that the one before lay between. */
+struct spans {
+	const struct span *v;
+	uint32_t n;
+	int64_t from, to; /* no span touches what begins after `from` and ends before `to` */
+};
+
+static bool touched(struct spans *s, int64_t from, int64_t to)
+{
+	if (from > s->from && to < s->to)
+		return false;
+	const uint32_t i = first_span(s->v, s->n, from);
+	s->from = i ? s->v[i - 1].to : INT64_MIN;
+	s->to = i < s->n ? s->v[i].from : INT64_MAX;
+	return to >= s->to;
 }
 
 static void mark_gaps(struct ww_facts *f)
 {
 	if (!f->gap.n)
 		return;
-	struct span *s = ww_xcalloc(f->gap.n, sizeof(*s));
-	uint32_t n = merge_gaps(f, s);
+	struct span *v = ww_xcalloc(f->gap.n, sizeof(*v));
+	struct spans s = {.v = v, .n = merge_gaps(f, v), .from = INT64_MAX};
 
 	for (uint32_t i = 0; i < f->state.n; i++)
-		if (touches(s, n, f->state.start_ts_ns[i], f->state.start_ts_ns[i] + f->state.dur_ns[i]))
+		if (touched(&s, f->state.start_ts_ns[i], f->state.start_ts_ns[i] + f->state.dur_ns[i]))
 			f->state.certainty[i] = WW_UNCERTAIN;
 	for (uint32_t i = 0; i < f->wakeup.n; i++)
-		if (touches(s, n, f->wakeup.ts_ns[i], f->wakeup.ts_ns[i]))
+		if (touched(&s, f->wakeup.ts_ns[i], f->wakeup.ts_ns[i]))
 			f->wakeup.certainty[i] = WW_UNCERTAIN;
-	for (uint32_t i = 0; i < n; i++)
-		f->loss.gap_ns += s[i].to - s[i].from;
-	free(s);
+	for (uint32_t i = 0; i < s.n; i++)
+		f->loss.gap_ns += v[i].to - v[i].from;
+	free(v);
 }
 
 /* Who is put into the queue of a CPU that the trace has no event of (perf record -C) is out of sight. */
