@@ -483,8 +483,42 @@ static void a_join_is_no_lock(void)
 	play_release(&p);
 }
 
+/* So many states that they are summed in parts: the rows are those that one thread makes, in its order. */
+static void parts_add_up(void)
+{
+	const int64_t n = 300001;
+	struct ww_thread_report one, many;
+	struct play p;
+
+	play_begin(&p);
+	uint32_t a = actor(&p, "a", 0, 10 * n), b = actor(&p, "b", 0, 10 * n);
+	for (int64_t i = 0; i < n; i++)
+		if (i % 1000 == 999)
+			p.at[a] += 10; /* no state covers this */
+		else
+			is_in(&p, a, 10 * i + 10, (enum ww_thread_state)(i % 7 * (i % 3) % WW_ST_N), i % 5 ? WW_NONE : b);
+	play_end(&p);
+	setenv("WHYWAIT_THREADS", "1", 1);
+	ww_breakdown_make(&p.mem, &p.f, a, 5, 10 * n - 5, &one);
+	unsetenv("WHYWAIT_THREADS");
+	ww_breakdown_make(&p.mem, &p.f, a, 5, 10 * n - 5, &many);
+	check_breakdown(&one);
+	check_breakdown(&many);
+	unsigned same = 0;
+	for (uint32_t i = 0; i < one.nrows && i < many.nrows; i++) {
+		const struct ww_breakdown_row *x = &one.rows[i], *y = &many.rows[i];
+
+		same += x->state == y->state && x->cause == y->cause && x->ns == y->ns && x->max_ns == y->max_ns &&
+			x->uncertain_ns == y->uncertain_ns && x->count == y->count && !strcmp(x->detail, y->detail);
+	}
+	ok(one.nrows > 5 && one.nrows == many.nrows && same == one.nrows, "%u rows are the same in parts", one.nrows);
+	ok(!memcmp(one.by_state_ns, many.by_state_ns, sizeof(one.by_state_ns)), "and the sums by state");
+	play_release(&p);
+}
+
 int main(void)
 {
+	parts_add_up();
 	a_join_is_no_lock();
 	causes_are_one_finding();
 	names_of_their_time();
