@@ -136,14 +136,19 @@ static const struct tape *record_visit(struct ww_trace *t, struct ww_ahead *a, c
 	return tape;
 }
 
-static bool will_visit(const struct ww_trace *t, const struct ww_event *ev)
+static bool has_array(const struct ww_event *ev)
 {
-	if (WW_LIKELY(!t->will_visit) || ev->cls == WW_CLS_GAP)
-		return false;
-	bool visit = t->will_visit[ev->cls] == 1;
-	for (uint32_t i = 0; t->will_visit[ev->cls] == 2 && i < ev->nval && !visit; i++)
-		visit = ev->v[i].kind == WW_V_ARRAY;
-	return visit;
+	for (uint32_t i = 0; i < ev->nval; i++)
+		if (ev->v[i].kind == WW_V_ARRAY)
+			return true;
+	return false;
+}
+
+static inline bool will_visit(const struct ww_trace *t, const struct ww_event *ev)
+{
+	const uint8_t visit = t->will_visit && ev->cls != WW_CLS_GAP ? t->will_visit[ev->cls] : 0;
+
+	return WW_UNLIKELY(visit) && (visit == 1 || has_array(ev));
 }
 
 /* The line will be written: it is taken from the CPU that has it before it is needed. Harmless wherever it is. */

@@ -8,6 +8,7 @@
 
 #include "format/ctf/ctf.h"
 
+#define CTF_AHEAD 512u    /* bytes from an event to what is asked for meanwhile */
 #define CTF_HEADER_MAX 112u /* bits of LTTng's longer header: an id of 16, one of 32, a stamp of 64 */
 
 /* A stamp of the clock's low `size` bits after the one of `clock`. */
@@ -58,6 +59,7 @@ static WW_ALWAYS_INLINE bool ctf_event_head(const struct ctf_stream *s, uint64_t
 	if (WW_UNLIKELY(s->c.end < pos + CTF_HEADER_MAX) || WW_UNLIKELY(!sc->fast))
 		return false;
 	const uint8_t *p = s->c.base + pos / 8;
+	__builtin_prefetch(p + CTF_AHEAD);
 	(void)(sc->fast == 2 ? ctf_header_lttng(p, CTF_HEADER_MAX, true, clock, ret) :
 			       ctf_header_lttng(p, CTF_HEADER_MAX, false, clock, ret));
 	if (WW_UNLIKELY(ret->clock - s->earliest > s->span) || WW_UNLIKELY(ret->id >= sc->nby_id) || WW_UNLIKELY(!sc->ns))
