@@ -145,8 +145,6 @@ void ww_fd_set(struct ww_proc *p, int64_t fd, uint32_t file)
 
 void ww_fd_copy(struct ww_proc *to, const struct ww_proc *from)
 {
-	if (to == from)
-		return;
 	ww_vec_reserve(&to->fds, from->fds.n);
 	if ((to->fds.n = from->fds.n))
 		memcpy(to->fds.v, from->fds.v, from->fds.n * sizeof(*to->fds.v));
