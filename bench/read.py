@@ -2,7 +2,11 @@
 """How fast traces are read, each beside the peer that reads the same file: whole processes, warm cache, the two
 in turn, medians of wall time and of CPU time (user + system), and the median of the pairs' ratios.
 
-usage: read.py WHYWAIT DIR [--rounds N] [--ctf SMALL_LTTNG_TRACE] [--tracedat SMALL] [--only NAME]
+usage: read.py WHYWAIT DIR [--rounds N] [--ctf SMALL_LTTNG_TRACE] [--tracedat SMALL] [--only NAME] [--cold]
+
+Memory is warm, too: before each run, of both programs, another process takes 768 MB and gives them back. A virtual
+machine may return to its host what was free for two seconds, and to fetch it again takes ten times what it takes to use
+it, and more than some of the runs that are measured. --cold: not so, whatever the runs before have left.
 
 What is not in DIR yet is made: whywait.ctf, trace.dat and perf.data are recorded here (root) while a loop of
 system calls and two processes on a pipe run; lttng.ctf is SMALL_LTTNG_TRACE repeated until it has three million
@@ -26,9 +30,16 @@ def run(cmd, env=None):
     return wall, cpu
 
 
+WARM = 'import mmap; mmap.mmap(-1, 768 << 20).madvise(23)'  # MADV_POPULATE_WRITE
+
+
 def compare(what, ours, peer, rounds, env=None):
+    def warm(cmd, env=None):
+        if not cold:
+            subprocess.run([sys.executable, '-c', WARM])
+        return run(cmd, env)
     run(ours, env), run(peer)  # the cache is warm from here on
-    pairs = [(run(ours, env), run(peer)) for _ in range(rounds)]
+    pairs = [(warm(ours, env), warm(peer)) for _ in range(rounds)]
     med = lambda f: statistics.median(f(p) for p in pairs)
     print('%-34s %8.3f s (CPU %7.3f)   %-26s %8.3f s (CPU %7.3f)   wall %5.1f x, CPU %5.1f x' % (
         what, med(lambda p: p[0][0]), med(lambda p: p[0][1]), ' '.join(os.path.basename(w) for w in peer[:2])[:26],
@@ -80,7 +91,10 @@ def main():
     p.add_argument('--ctf')
     p.add_argument('--tracedat')
     p.add_argument('--only')
+    p.add_argument('--cold', action='store_true')
     args = p.parse_args()
+    global cold
+    cold = args.cold
     w, d = os.path.abspath(args.whywait), args.dir
     make(args)
     one = dict(os.environ, WHYWAIT_THREADS='1')
