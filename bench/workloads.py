@@ -4,7 +4,7 @@ programs; without names git, make and pgbench.
 
 git        `git clone` of a repository as one finds it on one's disk: 2500 text files of some 13 KB, three of four of them
            under 13 KB and the largest of a megabyte or so, 100 commits, packed; git links to the pack and unpacks the
-           files. Most of a clone's system calls are still there: five for each file.
+           files. Most of a clone's system calls are still there: five for each file. A run is four clones
 git-loose  the worst that we know of git: 3000 objects of 2 KB, none packed, sent through a pipe (--no-local). Processes
            that open, map and close a tiny file for each object, so 50,000 system calls and as many page faults a second
 make       gcc -O2 on C files of 120 small functions, two at a time
@@ -15,6 +15,15 @@ of its neighbours', so that a steady drift of the machine falls out; the neighbo
 the same runs have without any recording. Of both the mean and its 95 % interval, as many rounds as fit in the time. A
 run's time is its own, from begin to end: loading the programs and the state dump stand before it. Recording is by
 `whywait record`, the workload the target, its system calls recorded in full; with pgbench the server is not the target.
+Bare and recorded runs do the same work and come into it the same way, or else they differ by more than recording costs:
+- A clone's files are made in a directory of its own each time, and nothing is removed before the end. ext4 without a journal
+  looks at each inode that was removed in the last minutes before it takes another one: a clone just after a removal took
+  0.6 to 1.2 s instead of 0.33 s. So what others remove on that file system meanwhile, or removed shortly before, is noise.
+- They are emptied, which no measured run sees: their memory serves the next run. A virtual machine's host gives it new
+  memory page by page, at some microseconds each.
+- All is written to the disk before a run, and a recording is made before a bare run too (of a command that does nothing):
+  the same pause, the same programs loaded and taken away, before both.
+
 The second line of each is the same of the CPU time that the workload took (with pgbench the server's too): our
 programs' is in it, the recorder's own is not (--where). It says something on a busy machine too.
 
@@ -71,10 +80,10 @@ def probe(out, pid):
 
 
 class Git:
-    name, files, commits = "git clone of a packed repository", 2500, 100
+    name, files, commits, clones = "git clone of a packed repository", 2500, 100, 4
 
     def setup(self, d):
-        self.src, self.dst = os.path.join(d, "src.git"), os.path.join(d, "clone")
+        self.src, self.dst, self.runs = os.path.join(d, "src.git"), os.path.join(d, "clone"), 0
         draw = random.Random(1)
         words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz_", k=draw.randint(2, 11))) for _ in range(2500)]
         lines = ["\t" * draw.randint(0, 3) + " ".join(draw.choices(words, k=draw.randint(1, 9))) + ";\n" for _ in range(20000)]
@@ -95,9 +104,18 @@ class Git:
         sh(["git", "-C", self.src, "symbolic-ref", "HEAD", "refs/heads/master"])
         sh(["git", "-C", self.src, "repack", "-adq"])
 
-    def command(self):
-        shutil.rmtree(self.dst, ignore_errors=True)
-        return ["git", "clone", "-q", self.src, self.dst]
+    def command(self, options=""):
+        self.runs += 1
+        return ["sh", "-c", "for i in %s; do git clone -q %s $0 $1.$i || exit; done" % (
+            " ".join(map(str, range(self.clones))), options), self.src, "%s-%d" % (self.dst, self.runs)]
+
+    def after(self):
+        """Once a run has been measured."""
+        for top in glob.glob("%s-%d.*" % (self.dst, self.runs)):
+            for where, _, names in os.walk(top):
+                for path in (os.path.join(where, n) for n in names):
+                    if os.lstat(path).st_nlink == 1: # not the source's packs
+                        os.truncate(path, 0)
 
     def measure(self, out, wall):
         return wall
@@ -111,10 +129,10 @@ class Git:
 
 
 class GitLoose(Git):
-    name, files = "git clone of 3000 loose objects", 3000
+    name, files, clones = "git clone of 3000 loose objects", 3000, 2
 
     def setup(self, d):
-        self.src, self.dst = os.path.join(d, "src.git"), os.path.join(d, "clone")
+        self.src, self.dst, self.runs = os.path.join(d, "src.git"), os.path.join(d, "clone"), 0
         work = os.path.join(d, "work")
         sh(["git", "init", "-q", work])
         for i in range(self.files):
@@ -127,7 +145,7 @@ class GitLoose(Git):
         sh(["git", "clone", "-q", "--bare", work, self.src])
 
     def command(self):
-        return super().command()[:3] + ["--no-local", self.src, self.dst]
+        return super().command("--no-local")
 
 
 class Make(Git):
@@ -146,9 +164,10 @@ class Make(Git):
             f.write("all: " + " ".join(n + ".o" for n in names) + "\n%.o: %.c\n\tgcc -O2 -c -o $@ $<\n")
 
     def command(self):
-        for o in glob.glob(os.path.join(self.d, "*.o")):
-            os.unlink(o)
-        return ["make", "-s", "-j2", "-C", self.d]
+        return ["make", "-s", "-B", "-j2", "-C", self.d]
+
+    def after(self):
+        pass
 
 
 class Pgbench(Git):
@@ -173,6 +192,9 @@ class Pgbench(Git):
     def command(self):
         return self.su + [self.bin + "/pgbench"] + self.conn + ["-c", "2", "-j", "2", "-t", str(self.transactions), "bench"]
 
+    def after(self):
+        pass
+
     def measure(self, out, wall):
         return 1000 / float(re.search(rb"tps = ([0-9.]+)", out).group(1))
 
@@ -195,24 +217,28 @@ class Pgbench(Git):
 
 def run_once(w, recorded, d, light, probing="true"):
     """(the measure, CPU seconds, None or (events, lost, bytes), wall seconds)"""
-    trace, times = os.path.join(d, "trace"), os.path.join(d, "times")
+    trace, times = tempfile.mkdtemp(dir=d, prefix="trace-"), os.path.join(d, "times")
     cmd = ["bash", "-c", TIMED, "bash", times, probing] + w.command()
-    shutil.rmtree(trace, ignore_errors=True)
+    record = [WHYWAIT, "record", "-q", "-o", os.path.join(trace, "t"), "--as-root"] + (["--light"] if light else []) + ["--"]
+    open(times, "w").close()
     os.sync()
     others = w.others_s()
     if recorded:
-        cmd = [WHYWAIT, "record", "-q", "-o", trace, "--as-root"] + (["--light"] if light else []) + ["--"] + cmd
+        cmd = record + cmd
+    else:
+        sh(record + ["true"])
     p = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/tmp")
-    if p.returncode not in (0, 3) or not os.path.exists(times):
+    if p.returncode not in (0, 3) or not os.path.getsize(times):
         sys.exit("%s: exit status %d: %s" % (cmd[0], p.returncode, p.stderr.decode()[-500:]))
     begin, end = map(float, open(times).read().split())
-    os.unlink(times)
     seen = None
     if recorded:
+        trace = os.path.join(trace, "t")
         info = json.loads(subprocess.run([WHYWAIT, "info", "--json", trace], stdout=subprocess.PIPE).stdout)
         size = sum(os.path.getsize(os.path.join(a, f)) for a, _, fs in os.walk(trace) for f in fs)
         seen = (info["events"], info["lost"], size)
     cpu = cpu_s(times + ".t1") - cpu_s(times + ".t0") + w.others_s() - others
+    w.after()
     return w.measure(p.stdout, end - begin), cpu, seen, end - begin
 
 
@@ -303,9 +329,11 @@ def main():
     good = True
     stats = "/proc/sys/kernel/bpf_stats_enabled"
     was = open(stats).read()
-    for k in a.which:
-        w = kinds[k]()
-        with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="whywait-bench-") as d:
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="whywait-bench-") as top:
+        os.chmod(top, 0o755)
+        for k in a.which:
+            w, d = kinds[k](), os.path.join(top, k)
+            os.mkdir(d)
             try:
                 w.setup(d)
                 if a.where:
