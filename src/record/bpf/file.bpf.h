@@ -309,18 +309,20 @@ static int ww_path_one(u32 i, void *ctx)
 	return !up;
 }
 
-/* The body of a bpf_loop, too. 1: the step is another one now. */
-static int ww_step_look(u32 i, void *ctx)
+static __always_inline bool ww_dir_is_same(struct ww_dir *dir, u64 dentry, u64 mnt)
 {
-	struct ww_dir *dir = ww_dir_here();
+	u32 steps = dir->steps;
 
-	if (!dir)
-		return 1;
-	struct ww_step *s = &dir->step[i & 15];
-	if (ww_word(s->up_at) == s->up && ww_word(s->name_at) == s->name)
-		return 0;
-	dir->dentry = 0;
-	return 1;
+	if (!ww_casts || dir->dentry != dentry || dir->mnt != mnt)
+		return false;
+#pragma nounroll
+	for (u32 i = 0; i < STEPS && i < steps; i++) {
+		struct ww_step *s = &dir->step[i];
+
+		if (ww_word(s->up_at) != s->up || ww_word(s->name_at) != s->name)
+			return false;
+	}
+	return true;
 }
 
 /* The path of the directory, from its end backwards, over mounts, at most 12 components; what does not fit is left out at
@@ -338,11 +340,8 @@ __noinline int ww_path(u64 at)
 	if (d != up && d != root) {
 		dir->own = LOOK(d, dentry, d_name.name);
 		dir->own_bytes = ww_name_bytes(d);
-		if (ww_casts && dir->dentry == up && dir->mnt == mnt) {
-			bpf_loop(dir->steps, ww_step_look, NULL, 0);
-			if (dir->dentry)
-				return 1;
-		}
+		if (ww_dir_is_same(dir, up, mnt))
+			return 1;
 		d = up;
 	}
 	struct ww_walk w = {.d = (void *)d, .root = (void *)root, .m = (void *)(mnt - bpf_core_field_offset(struct mount, mnt))};
