@@ -18,7 +18,8 @@ run's time is its own, from begin to end: loading the programs and the state dum
 Bare and recorded runs do the same work and come into it the same way, or else they differ by more than recording costs:
 - A clone's files are made in a directory of its own each time, and nothing is removed before the end. ext4 without a journal
   looks at each inode that was removed in the last minutes before it takes another one: a clone just after a removal took
-  0.6 to 1.2 s instead of 0.33 s. So what others remove on that file system meanwhile, or removed shortly before, is noise.
+  0.6 to 1.2 s instead of 0.33 s. So what others remove on that file system meanwhile is noise, and what was removed in the
+  five minutes before, as all this program's files are at its end: wait so long before the next measurement.
 - They are emptied, which no measured run sees: their memory serves the next run. A virtual machine's host gives it new
   memory page by page, at some microseconds each.
 - All is written to the disk before a run, and a recording is made before a bare run too (of a command that does nothing):
