@@ -46,10 +46,13 @@ def main():
             took = time.monotonic() - begin
             tap.ok(alive and p.returncode == -signal.SIGINT and took < 1,
                    'a query over %s ends at once, by the signal (130 in a shell)' % what, (alive, p.returncode, took))
-        begin = time.monotonic()
         want = answer('usage', '--json', '-q', '--no-cache', trace)[:2]
-        whole = time.monotonic() - begin
-        kept, ended, bad = os.path.join(trace, '.whywait'), 0, []
+        kept, ended, bad, whole = os.path.join(trace, '.whywait'), 0, [], 60
+        for _ in range(5):
+            shutil.rmtree(kept, ignore_errors=True)
+            begin = time.monotonic()
+            answer('usage', '--json', '-q', trace)
+            whole = min(whole, time.monotonic() - begin)
         for i in range(TIMES):      # from the first moment to a little after its end
             shutil.rmtree(kept, ignore_errors=True)
             p = start('usage', '--json', '-q', trace)
