@@ -121,7 +121,10 @@ class Scenario:
             if ns < 1000:
                 continue
             by = r['woken_by'] or {}
-            if r['cause'] == 'unknown' and by.get('kind') in (None, 'unknown'):
+            nobody = by.get('kind') in (None, 'unknown')
+            # Put on its run queue by an interrupt from another CPU, where nobody saw who woke it, and the report doubts it.
+            queued = by.get('kind') == 'ipi' and by.get('tid') is None and by.get('uncertain') and r['cause'] in causes
+            if r['cause'] == 'unknown' and nobody or queued:
                 dark = min(ns, overlaps(raw.unseen.get(w['tid'], []), max(w['start'], r['t0']), min(w['end'], r['t1'])))
                 known -= dark
                 most -= dark
@@ -133,7 +136,7 @@ class Scenario:
                 known -= idle
                 most -= idle
                 ns -= idle
-            if r['cause'] in (None, 'unknown') or by.get('kind') in (None, 'unknown') and r['cause'] in causes:
+            if r['cause'] in (None, 'unknown') or (nobody or queued) and r['cause'] in causes:
                 unknown += ns
                 self.notes.append('%s: %s/%s by %s' % (w['cause'], r['cause'], r['syscall'], by.get('kind')))
                 continue
