@@ -1,16 +1,18 @@
 #!/usr/bin/python3
-"""How fast traces are read, each beside the peer that reads the same file: whole processes, warm cache, the two
-in turn, medians of wall time and of CPU time (user + system), and the median of the pairs' ratios.
+"""How fast traces are read, each beside the peer that reads the same file: whole processes, warm cache, medians of wall
+time and of CPU time (user + system), and their ratios.
 
-usage: read.py WHYWAIT DIR [--rounds N] [--ctf SMALL_LTTNG_TRACE] [--tracedat SMALL] [--only NAME] [--cold]
+usage: read.py WHYWAIT DIR [--rounds N] [--ctf SMALL_LTTNG_TRACE] [--tracedat SMALL] [--only NAME] [--in-turn]
 
-Memory is warm, too: before each run, of both programs, another process takes 768 MB and gives them back. A virtual
-machine may return to its host what was free for two seconds, and to fetch it again takes ten times what it takes to use
-it, and more than some of the runs that are measured. --cold: not so, whatever the runs before have left.
+The runs of one program follow one another, the first two of them not counted; then come those of the other. Memory is
+warm then, too: a virtual machine may return to its host what was free for two seconds, and to fetch it again can take
+longer than a run. --in-turn: the two programs alternate, and the ratios are the medians of the pairs'; where memory goes
+back to the host meanwhile that is part of the result.
 
 What is not in DIR yet is made: whywait.ctf, trace.dat and perf.data are recorded here (root) while a loop of
 system calls and two processes on a pipe run; lttng.ctf is SMALL_LTTNG_TRACE repeated until it has three million
-events, and so may trace.dat be made of a small uncompressed one. --only: one file of DIR. `info` counts events by name; `report` is the whole model with its facts, and the report made of them.
+events, and so may trace.dat be made of a small uncompressed one. --only: one file of DIR. `info` counts events by name;
+`threads` is the whole model with its facts and a row for each thread; `report` also the chains behind the waits.
 Below each: the file's size over the time, and what reading the bytes alone takes (cat)."""
 import argparse, os, shutil, statistics, subprocess, sys, time
 
@@ -30,22 +32,20 @@ def run(cmd, env=None):
     return wall, cpu
 
 
-WARM = 'import mmap; mmap.mmap(-1, 768 << 20).madvise(23)'  # MADV_POPULATE_WRITE
-
-
 def compare(what, ours, peer, rounds, env=None):
-    def warm(cmd, env=None):
-        if not cold:
-            subprocess.run([sys.executable, '-c', WARM])
-        return run(cmd, env)
-    run(ours, env), run(peer)  # the cache is warm from here on
-    pairs = [(warm(ours, env), warm(peer)) for _ in range(rounds)]
+    if in_turn:
+        run(ours, env), run(peer)  # the cache is warm from here on
+        pairs = [(run(ours, env), run(peer)) for _ in range(rounds)]
+    else:
+        series = [[run(cmd, e) for _ in range(rounds + 2)][2:] for cmd, e in ((ours, env), (peer, None))]
+        pairs = list(zip(*map(sorted, series)))
     med = lambda f: statistics.median(f(p) for p in pairs)
+    wall, cpu = [[med(lambda p: p[who][k]) for who in (0, 1)] for k in (0, 1)]
+    ratio = [med(lambda p: p[1][k] / max(p[0][k], 1e-3)) for k in (0, 1)] if in_turn else \
+        [v[1] / max(v[0], 1e-3) for v in (wall, cpu)]
     print('%-34s %8.3f s (CPU %7.3f)   %-26s %8.3f s (CPU %7.3f)   wall %5.1f x, CPU %5.1f x' % (
-        what, med(lambda p: p[0][0]), med(lambda p: p[0][1]), ' '.join(os.path.basename(w) for w in peer[:2])[:26],
-        med(lambda p: p[1][0]), med(lambda p: p[1][1]), med(lambda p: p[1][0] / p[0][0]),
-        med(lambda p: p[1][1] / max(p[0][1], 1e-3))), flush=True)
-    return med(lambda p: p[0][0])
+        what, wall[0], cpu[0], ' '.join(os.path.basename(w) for w in peer[:2])[:26], wall[1], cpu[1], *ratio), flush=True)
+    return wall[0]
 
 
 def size(path):
@@ -91,10 +91,10 @@ def main():
     p.add_argument('--ctf')
     p.add_argument('--tracedat')
     p.add_argument('--only')
-    p.add_argument('--cold', action='store_true')
+    p.add_argument('--in-turn', action='store_true')
     args = p.parse_args()
-    global cold
-    cold = args.cold
+    global in_turn
+    in_turn = args.in_turn
     w, d = os.path.abspath(args.whywait), args.dir
     make(args)
     one = dict(os.environ, WHYWAIT_THREADS='1')
@@ -104,11 +104,13 @@ def main():
             peer = ['babeltrace2', t, '-c', 'sink.utils.dummy']
             rate(t, compare(name + ' info, one thread', [w, 'info', t], peer, args.rounds, one))
             compare(name + ' report', [w, 'report', '-q', '--no-cache', t], peer, args.rounds)
+            compare(name + ' threads', [w, 'threads', '-q', '--no-cache', t], peer, args.rounds)
             compare(name + ' report, one thread', [w, 'report', '-q', '--no-cache', t], peer, args.rounds, one)
     for name, peer in (('trace.dat', ['trace-cmd', 'report', '-i']), ('perf.data', ['perf', 'script', '-i'])):
         t = os.path.join(d, name)
         if os.path.exists(t) and shutil.which(peer[0]) and args.only in (None, name):
             rate(t, compare(name + ' report', [w, 'report', '-q', '--no-cache', t], peer + [t], args.rounds))
+            compare(name + ' threads', [w, 'threads', '-q', '--no-cache', t], peer + [t], args.rounds)
             compare(name + ' info', [w, 'info', t], peer + [t], args.rounds)
 
 
