@@ -220,7 +220,7 @@ struct summing {
 
 static uint32_t part_begin(const struct summing *s, uint32_t part)
 {
-	return s->first + (uint32_t)((uint64_t)s->n * part / s->parts);
+	return s->first + ww_par_begin(s->n, s->parts, part);
 }
 
 static int64_t end_of(const struct summing *s, uint32_t row)

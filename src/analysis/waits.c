@@ -364,7 +364,7 @@ struct blame_jobs {
 
 static uint32_t part_begin(const struct blame_jobs *p, uint32_t i)
 {
-	return (uint32_t)((uint64_t)p->io->nwaits * i / p->n);
+	return ww_par_begin(p->io->nwaits, p->n, i);
 }
 
 static void blame_job(void *ctx, uint32_t part)

@@ -216,8 +216,6 @@ static bool tail_begin(struct ww_pages *g)
 static bool tail_grow(struct ww_pages *g, size_t bytes)
 {
 	bytes = g->head + whole_pages(bytes - g->head);
-	if (!g->file && g->reserved == g->head)
-		return false;
 	if (!g->file && !tail_begin(g))
 		return false;
 	if (!file_grow(g->file->fd, g->offset + g->bytes - g->head, g->offset + bytes - g->head))

@@ -10,6 +10,11 @@
 
 /* CPUs that this process may run on, at least 1, at most 64; WHYWAIT_THREADS in the environment says less. */
 unsigned ww_par_threads(void);
+/* Of n rows in `parts` parts: the first row of part i, and where the last part ends, i == parts. */
+static inline uint32_t ww_par_begin(uint32_t n, uint32_t parts, uint32_t i)
+{
+	return (uint32_t)((uint64_t)n * i / parts);
+}
 void ww_par_run(uint32_t njobs, void (*job)(void *ctx, uint32_t i), void *ctx);
 
 #endif

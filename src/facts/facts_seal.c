@@ -110,11 +110,6 @@ struct move {
 	uint32_t size;
 };
 
-static uint32_t part_begin(uint32_t n, uint32_t parts, uint32_t i)
-{
-	return (uint32_t)((uint64_t)n * i / parts);
-}
-
 static const struct {
 	uint32_t size, id;
 } all_columns[] = {
@@ -142,7 +137,7 @@ static bool is_moved(const struct move *m, uint32_t id)
 static void scatter_part(void *ctx, uint32_t part)
 {
 	const struct move *m = ctx;
-	const uint32_t *place = m->place, begin = part_begin(m->n, m->parts, part), end = part_begin(m->n, m->parts, part + 1);
+	const uint32_t *place = m->place, begin = ww_par_begin(m->n, m->parts, part), end = ww_par_begin(m->n, m->parts, part + 1);
 
 	switch (m->size) {
 	case 1: SCATTER(uint8_t); break;
@@ -155,7 +150,7 @@ static void scatter_part(void *ctx, uint32_t part)
 static void gather_part(void *ctx, uint32_t part)
 {
 	const struct move *m = ctx;
-	const uint32_t *order = m->order, begin = part_begin(m->n, m->parts, part), end = part_begin(m->n, m->parts, part + 1);
+	const uint32_t *order = m->order, begin = ww_par_begin(m->n, m->parts, part), end = ww_par_begin(m->n, m->parts, part + 1);
 
 	switch (m->size) {
 	case 1: GATHER(uint8_t); break;
@@ -224,7 +219,7 @@ static void count_part(void *ctx, uint32_t part)
 	struct in_part *of = p->of + (size_t)part * p->nthreads;
 	bool ok = true;
 
-	for (uint32_t i = part_begin(p->n, p->parts, part), end = part_begin(p->n, p->parts, part + 1); i < end; i++) {
+	for (uint32_t i = ww_par_begin(p->n, p->parts, part), end = ww_par_begin(p->n, p->parts, part + 1); i < end; i++) {
 		if (WW_UNLIKELY(p->thread[i] >= p->nthreads)) {
 			p->bad[part] = true;
 			return;
@@ -245,7 +240,7 @@ static void place_part(void *ctx, uint32_t part)
 	struct placing *p = ctx;
 	struct in_part *of = p->of + (size_t)part * p->nthreads;
 
-	for (uint32_t i = part_begin(p->n, p->parts, part), end = part_begin(p->n, p->parts, part + 1); i < end; i++)
+	for (uint32_t i = ww_par_begin(p->n, p->parts, part), end = ww_par_begin(p->n, p->parts, part + 1); i < end; i++)
 		p->thread[i] = of[p->thread[i]].rows++;
 }
 
@@ -253,7 +248,7 @@ static void name_part(void *ctx, uint32_t part)
 {
 	struct placing *p = ctx;
 
-	for (uint32_t t = part_begin(p->nthreads, p->parts, part), end = part_begin(p->nthreads, p->parts, part + 1); t < end; t++)
+	for (uint32_t t = ww_par_begin(p->nthreads, p->parts, part), end = ww_par_begin(p->nthreads, p->parts, part + 1); t < end; t++)
 		for (uint32_t i = p->first[t]; i < p->first[t + 1]; i++)
 			p->thread[i] = t;
 }
