@@ -20,7 +20,7 @@
 #define WW_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define WW_MAX(a, b) ((a) > (b) ? (a) : (b))
 
-/* The line will be written. */
+/* The line will be written: it is taken from the CPU that has it before it is needed. Harmless wherever it is. */
 static inline void ww_prefetch_write(const void *p)
 {
 #ifdef __x86_64__

@@ -151,16 +151,6 @@ static inline bool will_visit(const struct ww_trace *t, const struct ww_event *e
 	return WW_UNLIKELY(visit) && (visit == 1 || has_array(ev));
 }
 
-/* The line will be written: it is taken from the CPU that has it before it is needed. Harmless wherever it is. */
-static inline void will_write(const char *p)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("prefetchw %0" : : "m"(*p)); /* the builtin asks for a line to write only with -mprfchw */
-#else
-	__builtin_prefetch(p, 1);
-#endif
-}
-
 /* A call for some bytes costs more than they do. What is between the text's end and the next word is zero. */
 static inline char *put_text(char *to, const char *p, uint32_t n)
 {
@@ -237,7 +227,7 @@ static void fill(struct ww_trace *t, struct batch *b)
 			at = put_tape(at, record_visit(t, a, ev));
 		ev->bytes = (uint32_t)(at - (char *)ev);
 		for (size_t line = 0; line < ev->bytes; line += LINE)
-			will_write(at + LINES_AHEAD * LINE + line);
+			ww_prefetch_write(at + LINES_AHEAD * LINE + line);
 	}
 	t->values_to = NULL;
 	b->rc = rc;
