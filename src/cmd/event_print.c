@@ -219,6 +219,7 @@ static void json_begin(void *ctx, const char *name, bool array)
 	if (top && !strcmp(name, "ctx") && x->in_fields) {
 		ww_json_end(x->j);
 		x->in_fields = false;
+		name = "context";
 	}
 	(array ? ww_json_arr : ww_json_obj)(x->j, name);
 }

@@ -1,6 +1,7 @@
 # Every --json against its schema (tests/schema, read by python3-jsonschema), and against each other, on the trace of the
 # small program that the repository ships.
 tar -xzf "$WW_SRC/tests/data/demo.ctf.tar.gz"
+tar -xzf "$WW_SRC/tests/data/lttng-ust-2.16.ctf2.tar.gz"
 /usr/bin/python3 - <<'PY'
 import json, os, re, subprocess, sys
 import jsonschema
@@ -15,8 +16,8 @@ def part(j):
     return {k: part(v) for k, v in j.items()} if isinstance(j, dict) else j
 
 
-def ask(name, *args, say=True, schema=None):
-    p = subprocess.run([W, name, '--json', '-q', *args, 'demo.ctf'], stdout=subprocess.PIPE)
+def ask(name, *args, say=True, schema=None, trace='demo.ctf'):
+    p = subprocess.run([W, name, '--json', '-q', *args, trace], stdout=subprocess.PIPE)
     j = json.loads(p.stdout)
     jsonschema.validate(part(j), json.load(open('%s/tests/schema/%s.json' % (SRC, schema or name))))
     if say:
@@ -29,6 +30,8 @@ ask('report', '--threads', '--top', '3')
 tree = ask('tree', '--threads')
 events = ask('events')
 ask('events', '--offsets')
+ust = ask('events', trace='lttng-ust-2.16.ctf2')
+print('contexts', sum(1 for e in ust['events'] if 'procname' in e['context']) == len(ust['events']))
 info = ask('info')
 check = ask('check')
 threads = ask('threads', schema='table')

@@ -56,7 +56,7 @@ def ours(path):
     for e in doc['events']:
         if 'fields' not in e:
             continue
-        streams.setdefault(e['stream'], []).append((e['time_ns'], e['cpu'], e['name'], e['fields'], e.get('ctx', {})))
+        streams.setdefault(e['stream'], []).append((e['time_ns'], e['cpu'], e['name'], e['fields'], e.get('context', {})))
         times.append(e['time_ns'])
     return streams, times, doc['clock']['epoch_known']
 
