@@ -187,13 +187,21 @@ static void rule_poll(const struct look *l, struct verdict *v)
 		v->cause = WW_CA_TIMER;
 }
 
+/* Whom the call returned: one of its own children, as the number may be that of another process namespace. */
+static uint32_t child_returned(const struct look *l)
+{
+	const struct ww_thr *child = ww_thr_last(l->m, l->ret);
+
+	if (child && child->proc != WW_NONE && l->m->f->process.parent[child->proc] == l->t->proc)
+		return child->index;
+	return by_thread(l) ? l->waker : WW_NONE;
+}
+
 static void rule_child(const struct look *l, struct verdict *v)
 {
 	if (l->returned && l->ret > 0) {
-		struct ww_thr *child = ww_thr_last(l->m, l->ret);
-
 		v->cause = WW_CA_CHILD;
-		v->other = child ? child->index : by_thread(l) ? l->waker : WW_NONE;
+		v->other = child_returned(l);
 	} else if (l->kind == WW_WK_THREAD || (l->returned && l->ret == 0)) {
 		v->cause = WW_CA_CHILD;
 		v->other = l->kind == WW_WK_THREAD ? l->waker : WW_NONE;

@@ -1,5 +1,5 @@
 /* pidns.c - as `unshare -pf` does: the target is pid 1 of its own namespace and knows its pipe's writer by
- * another number than the machine does. */
+ * another number than the machine does; so of the child it waits for. */
 #include "truth.h"
 
 #define ROUNDS 5
@@ -35,6 +35,19 @@ static void reader(void)
 	}
 }
 
+static void waits_for(pid_t child)
+{
+	struct t_span s;
+
+	T_in(&s);
+	T_TRY(waitpid(child, NULL, 0));
+	T_out(&s);
+	T_say("{\"t\":\"wait\",\"tid\":%d,\"start\":%" PRId64 ",\"end\":%" PRId64 ",\"known\":%" PRId64
+	      ",\"cause\":\"child\",\"kind\":\"thread\",\"waker\":%d,\"syscall\":\"wait4\","
+	      "\"hint\":\"\\\"detail\\\": \\\"pidns-inner (%d)\\\"\"}",
+	      (int)T.sh->i64[0], s.t0, s.t1, s.known, (int)T.sh->i64[1], (int)T.sh->i64[1]);
+}
+
 int main(int argc, char **argv)
 {
 	pid_t pid;
@@ -55,6 +68,8 @@ int main(int argc, char **argv)
 				T_sleep(T_rand(6 * MS, 18 * MS));
 				T_TRY(write(T.sh->fd[1], "x", 1));
 			}
+			prctl(PR_SET_NAME, "pidns-inner");
+			T_sleep(T_rand(6 * MS, 18 * MS));
 			_exit(0);
 		}
 		while (!T.sh->i64[1])
@@ -64,7 +79,7 @@ int main(int argc, char **argv)
 		if (getpid() != 1)
 			T_die("not pid 1");
 		reader();
-		waitpid(w, NULL, 0);
+		waits_for(w);
 		_exit(0);
 	}
 	waitpid(pid, NULL, 0);
