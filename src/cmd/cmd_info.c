@@ -135,7 +135,9 @@ static void print_text(struct ww_trace *t, const struct counts *c, bool all)
 	if (*i->hostname || *i->kernel_release)
 		printf("%-9s %s%s%s%s%s\n", "host", *i->hostname ? i->hostname : "(not named)",
 		       *i->kernel_release ? ", Linux " : "", i->kernel_release, *i->arch ? ", " : "", i->arch);
-	if (*i->clock.name)
+	if (ww_clock_counts_cycles(&i->clock))
+		printf("%-9s %s, counts cycles; how long one is, is not known\n", "clock", i->clock.name);
+	else if (*i->clock.name)
 		printf("%-9s %s, %" PRIu64 " Hz%s\n", "clock", i->clock.name, i->clock.freq_hz,
 		       i->clock.epoch_known ? "" : ", its offset to the date is not known");
 	if (st->events) {
@@ -143,7 +145,7 @@ static void print_text(struct ww_trace *t, const struct counts *c, bool all)
 		ww_event_print_time(stdout, i, st->begin_ts_ns);
 		fputs(" to ", stdout);
 		ww_event_print_time(stdout, i, st->end_ts_ns);
-		printf(", %s\n", ww_dur_format(st->end_ts_ns - st->begin_ts_ns, dur, sizeof(dur)));
+		printf(", %s\n", ww_event_dur_format(i, st->end_ts_ns - st->begin_ts_ns, dur, sizeof(dur)));
 	}
 	printf("%-9s %" PRIu64 " in %u streams, %u CPUs, %s\n", "events", st->events, i->nstreams, i->ncpus,
 	       ww_bytes_format(st->bytes, bytes, sizeof(bytes)));

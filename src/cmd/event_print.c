@@ -16,6 +16,11 @@ void ww_event_print_time(FILE *out, const struct ww_trace_info *info, int64_t ts
 	/* The local time of the last second that was asked for: it costs more than the rest of a line. */
 	static time_t last = -1;
 	static char text[16];
+
+	if (ww_clock_counts_cycles(&info->clock)) {
+		fprintf(out, "%" PRId64, ts_ns);
+		return;
+	}
 	int64_t ns = ts_ns + ww_event_offset_ns(info), s = ns / WW_NS_PER_S, frac = ns % WW_NS_PER_S;
 
 	if (frac < 0) {
@@ -33,6 +38,14 @@ void ww_event_print_time(FILE *out, const struct ww_trace_info *info, int64_t ts
 		strftime(text, sizeof(text), "%H:%M:%S", &tm);
 	}
 	fprintf(out, "%s.%09" PRId64, text, frac);
+}
+
+const char *ww_event_dur_format(const struct ww_trace_info *info, int64_t dur_ns, char *buf, size_t size)
+{
+	if (!ww_clock_counts_cycles(&info->clock))
+		return ww_dur_format(dur_ns, buf, size);
+	snprintf(buf, size, "%" PRId64 " cycles", dur_ns);
+	return buf;
 }
 
 /* ---- text ---- */
@@ -183,7 +196,7 @@ int ww_event_print_text(FILE *out, struct ww_trace *t, const struct ww_event *ev
 	fputs_unlocked(event_name(t, ev), out);
 	if (ev->cls == WW_CLS_GAP) {
 		char dur[32];
-		ww_dur_format(ev->ts_ns - ev->v[1].i, dur, sizeof(dur));
+		ww_event_dur_format(ww_trace_info(t), ev->ts_ns - ev->v[1].i, dur, sizeof(dur));
 		if (ev->v[0].u)
 			fprintf(out, ": %" PRIu64 " events in %s\n", ev->v[0].u, dur);
 		else

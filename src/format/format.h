@@ -72,10 +72,15 @@ static inline bool ww_gap_is_begin(const struct ww_event *ev)
 struct ww_clock {
 	const char *name; /* "monotonic", "perf", "local", ... ; "" unknown */
 	const char *uuid; /* text form; "" unknown. Equal uuids: the same clock */
-	uint64_t freq_hz;
+	uint64_t freq_hz; /* 0: not known; if it has a name, its times count cycles, not ns */
 	int64_t offset_ns; /* ts_ns + offset_ns = ns since the epoch, when epoch_known */
 	bool epoch_known;
 };
+
+static inline bool ww_clock_counts_cycles(const struct ww_clock *c)
+{
+	return !c->freq_hz && *c->name;
+}
 
 struct ww_env {
 	const char *name, *value; /* integers are printed as decimal */

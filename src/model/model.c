@@ -355,7 +355,7 @@ static int read_all(struct ww_model *m, const struct ww_model_opts *opts)
 /* Lengths in cycles that nobody can turn into ns would be wrong numbers. */
 static int check_clock(const struct ww_trace_info *info, struct ww_err *err)
 {
-	if (info->clock.freq_hz || !*info->clock.name)
+	if (!ww_clock_counts_cycles(&info->clock))
 		return 0;
 	ww_err_set(err, WW_EUNSUPPORTED, info->path, WW_ERR_NO_OFFSET,
 		   "its clock (%s) does not count ns, and the trace does not say how long a cycle is", info->clock.name);
