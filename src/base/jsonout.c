@@ -1,5 +1,6 @@
 /* jsonout.c - the streaming JSON writer (RFC 8259). */
 #include "base/jsonout.h"
+#include "base/units.h"
 
 #include <math.h>
 
@@ -148,13 +149,9 @@ void ww_json_end(struct ww_json *j)
 
 static void put_u64(struct ww_json *j, uint64_t v)
 {
-	char digits[20];
-	size_t at = sizeof(digits);
+	char digits[WW_DIGITS], *end = digits + sizeof(digits), *from = ww_digits_put(v, end);
 
-	do
-		digits[--at] = (char)('0' + v % 10);
-	while (v /= 10);
-	put(j, digits + at, sizeof(digits) - at);
+	put(j, from, (size_t)(end - from));
 }
 
 void ww_json_i64(struct ww_json *j, const char *key, int64_t v)

@@ -5,8 +5,13 @@
 #include "base/base.h"
 
 #define WW_NS_PER_S 1000000000LL
+#define WW_US_PER_S 1000000ULL
 
-/* "2.668 ms", "41 ns", "1.204 s": four significant digits. Returns buf (>= 24 bytes). */
+/* The number's digits, which end before `end`: where they begin, at most WW_DIGITS bytes before it. */
+#define WW_DIGITS 20
+char *ww_digits_put(uint64_t v, char *end);
+/* "2.668 ms", "41 ns", "1.204 s": four significant digits. Returns buf, which has room for it with WW_DUR_BYTES. */
+#define WW_DUR_BYTES 24
 char *ww_dur_format(int64_t dur_ns, char *buf, size_t size);
 /* "12.3 MB". */
 char *ww_bytes_format(uint64_t bytes, char *buf, size_t size);

@@ -9,6 +9,15 @@ static bool is_words(const struct ww_column *c)
 	return c->type == WW_T_STR || c->type == WW_T_TEXT;
 }
 
+static const char *number_text(struct ww_text *t, int64_t v)
+{
+	char digits[1 + WW_DIGITS], *end = digits + sizeof(digits), *from = ww_digits_put(v < 0 ? -(uint64_t)v : (uint64_t)v, end);
+
+	if (v < 0)
+		*--from = '-';
+	return ww_arena_strndup(&t->mem, from, (size_t)(end - from));
+}
+
 /* The cell of column c; `row` has all of them. */
 static const char *cell_text(struct ww_text *t, const struct ww_column *c, const union ww_cell *v,
 			     const union ww_cell *row)
@@ -29,8 +38,9 @@ static const char *cell_text(struct ww_text *t, const struct ww_column *c, const
 			return "?";
 		return ww_arena_strdup(&t->mem, ww_bytes_format((uint64_t)v->i, buf, sizeof(buf)));
 	case WW_T_STR:
-		return ww_arena_printf(&t->mem, "%*s%s", c->indent ? 2 * (int)WW_MIN(row[c->indent].i, 20) : 0, "",
-				       ww_text_fit(t, v->s, 40));
+		if (!c->indent)
+			return ww_text_fit(t, v->s, 40);
+		return ww_arena_printf(&t->mem, "%*s%s", 2 * (int)WW_MIN(row[c->indent].i, 20), "", ww_text_fit(t, v->s, 40));
 	case WW_T_TEXT:
 		return v->s;
 	case WW_T_ID:
@@ -41,7 +51,7 @@ static const char *cell_text(struct ww_text *t, const struct ww_column *c, const
 	default:
 		if (v->i == WW_NO_VALUE)
 			return "?";
-		return ww_arena_printf(&t->mem, "%" PRId64, v->i);
+		return number_text(t, v->i);
 	}
 }
 
@@ -72,6 +82,40 @@ static void name_left_out(struct ww_text *t, const struct ww_analysis *a, uint32
 	free(text);
 }
 
+struct word {
+	const char *s;
+	size_t n;
+};
+
+/* In a column of so many bytes, at its left or right; returns its end. */
+static char *put_word(char *to, const struct word *w, size_t width, bool left)
+{
+	const size_t pad = width > w->n ? width - w->n : 0;
+
+	memset(to, ' ', w->n + pad);
+	memcpy(to + (left ? 0 : pad), w->s, w->n);
+	return to + w->n + pad;
+}
+
+/* The first n columns of all rows; `longest`: the words of one column with what is between. */
+static void put_rows(FILE *out, const struct ww_table *tab, const struct word *words, const size_t *width, uint32_t n, size_t longest)
+{
+	const struct ww_analysis *a = tab->analysis;
+	char *line = ww_xmalloc(longest * n + 1);
+
+	for (uint32_t r = 0; r < tab->nrows; r++, words += a->ncolumns) {
+		char *to = line;
+
+		for (uint32_t c = 0; c < n; c++) {
+			memset(to, ' ', 2);
+			to = put_word(to + (c ? 2 : 0), &words[c], width[c], is_words(&a->columns[c]));
+		}
+		*to++ = '\n';
+		fwrite(line, 1, (size_t)(to - line), out);
+	}
+	free(line);
+}
+
 void ww_table_text(FILE *out, const struct ww_table *tab, const struct ww_text_opts *o)
 {
 	const struct ww_analysis *a = tab->analysis;
@@ -79,14 +123,17 @@ void ww_table_text(FILE *out, const struct ww_table *tab, const struct ww_text_o
 	size_t ncells = (size_t)tab->nrows * a->ncolumns;
 
 	ww_arena_init(&t.mem);
-	const char **words = WW_ARENA_ARRAY(&t.mem, const char *, ncells + 1);
+	struct word *words = WW_ARENA_ARRAY(&t.mem, struct word, ncells + 1);
 	size_t *width = WW_ARENA_ARRAY(&t.mem, size_t, a->ncolumns);
-	for (uint32_t c = 0; c < a->ncolumns; c++)
+	size_t longest = 0;
+	for (uint32_t c = 0; c < a->ncolumns; c++) {
 		width[c] = strlen(a->columns[c].heading);
-	for (size_t i = 0; i < ncells; i++) {
-		uint32_t c = (uint32_t)(i % a->ncolumns);
-		words[i] = cell_text(&t, &a->columns[c], &tab->cells[i], &tab->cells[i - c]);
-		width[c] = WW_MAX(width[c], strlen(words[i]));
+		for (size_t i = c; i < ncells; i += a->ncolumns) {
+			words[i].s = cell_text(&t, &a->columns[c], &tab->cells[i], &tab->cells[i - c]);
+			words[i].n = strlen(words[i].s);
+			width[c] = WW_MAX(width[c], words[i].n);
+		}
+		longest = WW_MAX(longest, width[c] + 2);
 	}
 	const uint32_t n = columns_that_fit(a, width, o->table_width);
 	if (is_words(&a->columns[n - 1]))
@@ -95,12 +142,7 @@ void ww_table_text(FILE *out, const struct ww_table *tab, const struct ww_text_o
 		fprintf(out, "%s%s%*s%s%s", c ? "  " : "", ww_paint_on(&t, WW_P_BOLD),
 			(int)width[c] * (is_words(&a->columns[c]) ? -1 : 1), a->columns[c].heading,
 			ww_paint_off(&t, WW_P_BOLD), c + 1 == n ? "\n" : "");
-	for (size_t i = 0; i < ncells; i++) {
-		uint32_t c = (uint32_t)(i % a->ncolumns);
-		if (c < n)
-			fprintf(out, "%s%*s%s", c ? "  " : "", (int)width[c] * (is_words(&a->columns[c]) ? -1 : 1),
-				words[i], c + 1 == n ? "\n" : "");
-	}
+	put_rows(out, tab, words, width, n, longest);
 	if (n < a->ncolumns)
 		name_left_out(&t, a, n);
 	ww_arena_release(&t.mem);

@@ -217,12 +217,16 @@ void ww_text_end(struct ww_text *t, struct ww_text_fold *f)
 
 const char *ww_text_at(struct ww_text *t, int64_t ts_ns)
 {
-	int64_t rel = ts_ns - t->f->begin_ts_ns;
+	const int64_t rel = ts_ns - t->f->begin_ts_ns;
+	const uint64_t us = (rel < 0 ? -(uint64_t)rel : (uint64_t)rel) / 1000;
+	char text[2 + WW_DIGITS], *end = text + sizeof(text), *at;
 
-	int64_t abs = rel < 0 ? -rel : rel;
-
-	return ww_arena_printf(&t->mem, "%c%" PRId64 ".%06" PRId64, rel < 0 ? '-' : '+',
-			       (int64_t)(abs / WW_NS_PER_S), (int64_t)(abs % WW_NS_PER_S / 1000));
+	/* 1 s in front of it: the microseconds have all their digits */
+	at = ww_digits_put(WW_US_PER_S + us % WW_US_PER_S, end);
+	*at = '.';
+	at = ww_digits_put(us / WW_US_PER_S, at);
+	*--at = rel < 0 ? '-' : '+';
+	return ww_arena_strndup(&t->mem, at, (size_t)(end - at));
 }
 
 void ww_text_title(struct ww_text *t, const char *s)

@@ -91,6 +91,34 @@ static void span_stops_at_its_end(void)
 	ok(ww_span_u8(&s) == 0 && s.pos == 7, "bad is sticky, the cursor stays");
 }
 
+static bool is_as_printf(int64_t ns)
+{
+	char exact[32], b[32];
+
+	/* A shorter buffer goes the long way. */
+	return !strcmp(ww_dur_format(ns, exact, WW_DUR_BYTES - 1), ww_dur_format(ns, b, sizeof(b)));
+}
+
+/* Without a float, and with one. */
+static void durations_are_rounded_as_printf_does(void)
+{
+	static const int64_t borders[] = {9995, 99995, 999500, 999950, 9999500, 99995000, 999500000, 999950000, 9999500000,
+					  99995000000, 999950000000, 1000000000000000};
+	uint64_t x = 1;
+	uint32_t bad = 0;
+
+	for (size_t i = 0; i < WW_ARRAY_SIZE(borders); i++)
+		for (int64_t ns = borders[i] - 2; ns <= borders[i] + 2; ns++)
+			bad += !is_as_printf(ns);
+	for (int64_t ns = 0; ns < 200000; ns++)
+		bad += !is_as_printf(ns);
+	for (uint32_t i = 0; i < 300000; i++) {
+		x = x * 6364136223846793005u + 1442695040888963407u;
+		bad += !is_as_printf((int64_t)(x >> (14 + i % 50)) / (i % 3 ? 1 : 5) * (i % 3 ? 1 : 5));
+	}
+	ok(!bad, "durations: %u are not what printf says", bad);
+}
+
 static void units_read_well(void)
 {
 	static const struct {
@@ -237,6 +265,7 @@ int main(void)
 	strtab_interns();
 	span_stops_at_its_end();
 	units_read_well();
+	durations_are_rounded_as_printf_does();
 	json_is_escaped();
 	json_of_rows();
 	errors_keep_the_first_cause();
