@@ -2,6 +2,7 @@
 #include "analysis/names.h"
 #include "analysis/report.h"
 #include "analysis/ranges.h"
+#include "base/par.h"
 
 extern const struct ww_analysis ww_analysis_threads;
 
@@ -67,27 +68,49 @@ static int longest_running(const void *a, const void *b)
 	return x[TID].i < y[TID].i ? -1 : x[TID].i > y[TID].i;
 }
 
-static bool is_asked(const struct ww_facts *f, const struct ww_query *q, uint32_t t, int64_t *ret_from, int64_t *ret_to)
+static bool is_asked(const struct ww_facts *f, const struct ww_query *q, uint32_t t)
 {
+	int64_t from, to;
+
 	return ww_query_meets(f, q, t) && !(f->thread.flags[t] & WW_TF_IDLE) && ww_query_takes(f, q, t) &&
-	       ww_thread_range(f, t, q->from_ts_ns, q->to_ts_ns, ret_from, ret_to);
+	       ww_thread_range(f, t, q->from_ts_ns, q->to_ts_ns, &from, &to);
+}
+
+/* Of so many threads each: one may have most of the states. */
+#define SHARE 32u
+
+struct rows {
+	const struct ww_facts *f;
+	const struct ww_query *q;
+	const uint32_t *thread; /* of each row */
+	union ww_cell *cells;
+	uint32_t n;
+};
+
+static void fill_share(void *ctx, uint32_t share)
+{
+	const struct rows *r = ctx;
+	int64_t from, to;
+
+	for (uint32_t i = share * SHARE; i < r->n && i < (share + 1) * SHARE; i++)
+		if (ww_thread_range(r->f, r->thread[i], r->q->from_ts_ns, r->q->to_ts_ns, &from, &to))
+			fill(r->f, r->thread[i], from, to, r->cells + (size_t)i * NCOLUMNS);
 }
 
 static int run(struct ww_arena *mem, const struct ww_facts *f, const struct ww_query *q, struct ww_table *ret,
 	       struct ww_err *err)
 {
-	uint32_t n = 0, k = 0;
-	int64_t from, to;
+	uint32_t *thread = WW_ARENA_ARRAY(mem, uint32_t, f->thread.n + 1);
+	struct rows r = {.f = f, .q = q, .thread = thread};
 
 	for (uint32_t t = 0; t < f->thread.n; t++)
-		n += is_asked(f, q, t, &from, &to);
-	union ww_cell *cells = WW_ARENA_ARRAY(mem, union ww_cell, ((size_t)n + 1) * NCOLUMNS);
-	for (uint32_t t = 0; t < f->thread.n && k < n; t++)
-		if (is_asked(f, q, t, &from, &to))
-			fill(f, t, from, to, cells + (size_t)k++ * NCOLUMNS);
-	qsort(cells, n, sizeof(*cells) * NCOLUMNS, longest_running);
-	*ret = (struct ww_table){.analysis = &ww_analysis_threads, .facts = f, .cells = cells,
-				 .nrows = q->top ? WW_MIN(n, q->top) : n};
+		if (is_asked(f, q, t))
+			thread[r.n++] = t;
+	r.cells = WW_ARENA_ARRAY(mem, union ww_cell, ((size_t)r.n + 1) * NCOLUMNS);
+	ww_par_run((r.n + SHARE - 1) / SHARE, fill_share, &r);
+	qsort(r.cells, r.n, sizeof(*r.cells) * NCOLUMNS, longest_running);
+	*ret = (struct ww_table){.analysis = &ww_analysis_threads, .facts = f, .cells = r.cells,
+				 .nrows = q->top ? WW_MIN(r.n, q->top) : r.n};
 	return 0;
 }
 
