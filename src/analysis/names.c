@@ -421,9 +421,15 @@ static const char *name_fault(struct ww_arena *mem, const struct ww_facts *f, co
 	return name;
 }
 
+/* "127.0.0.1:80 -> 127.0.0.1:3312", "descriptor 5: pipe" */
+static const char *name_waited_file(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state_full *s)
+{
+	return join(mem, ww_facts_str(f, s->has.detail), ": ", ww_name_file(f, s->has.file));
+}
+
 static const char *name_timer(struct ww_arena *mem, const struct ww_facts *f, const struct ww_state_full *s)
 {
-	const char *sc = ww_name_syscall_only(f, s->is.syscall), *file = ww_name_file(f, s->has.file);
+	const char *sc = ww_name_syscall_only(f, s->is.syscall), *file = name_waited_file(mem, f, s);
 
 	if (sc && strstr(sc, "nanosleep"))
 		return "sleep";
@@ -505,7 +511,7 @@ static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, 
 			return join(mem, words, ", ", WW_NAME_OPEN);
 		return and_who(mem, words, "woken by", name_at_end(mem, f, s, peer));
 	default:
-		return from_peer(mem, f, s, join(mem, ww_name_file(f, s->has.file), " ", words), peer);
+		return from_peer(mem, f, s, name_waited_file(mem, f, s), peer);
 	}
 }
 

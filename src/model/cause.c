@@ -8,11 +8,14 @@
  * its return reports fd 5, a unix socket -> unix. nanosleep woken by a thread -> unknown so far;
  * returns EINTR -> signal.
  */
+#include <stdio.h>
+
 #include "model/model_private.h"
 
 struct verdict {
 	enum ww_cause cause;
 	uint32_t other, file;
+	uint32_t words; /* string; 0 none */
 };
 
 struct look { /* everything that a rule may use */
@@ -165,6 +168,15 @@ static bool is_timerfd(const struct look *l)
 	return l->fact < t->n && !strcmp(ww_facts_str(l->m->f, t->name[l->fact]), "timerfd_tmrproc");
 }
 
+/* A program may poll several of one name, such as pipes: only the number tells which. */
+static uint32_t ready_words(const struct look *l)
+{
+	char words[32];
+
+	snprintf(words, sizeof(words), "descriptor %d", (int)l->t->ready_fd);
+	return ww_strtab_intern_cstr(&l->m->f->strs, words);
+}
+
 static void rule_poll(const struct look *l, struct verdict *v)
 {
 	if (l->returned && l->ret == 0) {
@@ -174,6 +186,7 @@ static void rule_poll(const struct look *l, struct verdict *v)
 	if (l->t->ready_file != WW_NONE) {
 		v->file = l->t->ready_file;
 		v->cause = cause_of(l, v->file);
+		v->words = ready_words(l);
 	}
 	if (v->cause == WW_CA_UNKNOWN && l->kind == WW_WK_PACKET)
 		v->cause = packet_cause(l);
@@ -355,7 +368,7 @@ static bool event_after_timeout(const struct look *l, enum ww_cause c)
 static struct verdict decide(const struct look *l)
 {
 	struct ww_facts *f = l->m->f;
-	struct verdict v = {WW_CA_UNKNOWN, WW_NONE, ww_state_file(f, l->row)};
+	struct verdict v = {WW_CA_UNKNOWN, WW_NONE, ww_state_file(f, l->row), 0};
 
 	if (ww_state_fault(f, l->row) != WW_NONE) {
 		v.cause = WW_CA_FAULT;
@@ -379,7 +392,7 @@ static struct verdict decide(const struct look *l)
 		} else {
 			rules[l->t->sc->wait](l, &v);
 			if (event_after_timeout(l, v.cause))
-				v = (struct verdict){WW_CA_TIMER, WW_NONE, ww_state_file(f, l->row)};
+				v = (struct verdict){WW_CA_TIMER, WW_NONE, ww_state_file(f, l->row), 0};
 		}
 		if (v.cause == WW_CA_DISK)
 			v.file = disk_file(l);
@@ -393,6 +406,8 @@ static void write_verdict(struct ww_model *m, struct ww_thr *t, uint32_t row, st
 	m->f->state.cause[row] = (uint8_t)v.cause;
 	ww_state_set_other(m->f, row, v.other);
 	ww_state_set_file(m->f, row, v.file);
+	if (v.words)
+		ww_state_set_detail(m->f, row, v.words);
 }
 
 static struct look look_at(struct ww_model *m, struct ww_thr *t, uint32_t row, uint32_t w)

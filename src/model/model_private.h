@@ -160,8 +160,8 @@ struct ww_thr {
 	uint32_t early_wakeup;
 	int64_t early_ts;
 	bool early_queued; /* on the run queue straight from the switch because of that */
-	uint32_t ready_file; /* descriptor that poll reported; WW_NONE */
-	uint8_t ready_kind;
+	uint32_t ready_file; /* of the descriptor that poll reported, ready_fd; WW_NONE */
+	int32_t ready_fd;
 	uint32_t work_row;      /* work item that it executes */
 	int64_t named_ts_ns;    /* it named itself then, and how is not known yet; 0 no */
 	bool before_exec;       /* still called as the recorder, whose command it is about to be */

@@ -125,8 +125,10 @@ void ww_ready_note(struct ww_model *m, struct ww_thr *t, int64_t fd, uint64_t da
 		fd = known && *known != EPOLL_MANY ? (int64_t)*known : -1;
 	}
 	uint32_t file = ww_fd_file(m, t, fd);
-	if (t->ready_file == WW_NONE)
-		t->ready_file = file;
+	if (t->ready_file != WW_NONE)
+		return;
+	t->ready_file = file;
+	t->ready_fd = (int32_t)fd;
 }
 
 void ww_ready_at_exit(struct ww_model *m, struct ww_thr *t, const struct ww_event *ev, int64_t ret)

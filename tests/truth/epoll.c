@@ -58,13 +58,16 @@ static void waiter(void)
 
 			T_TRY(timerfd_settime(rd[TIMER], 0, &its, NULL));
 		}
+		char ready[32] = ""; /* where the call tells which one it was */
+		if (how || !same)
+			snprintf(ready, sizeof(ready), "descriptor %d", rd[src[i]]);
 		T_in(&s);
 		wait_once(how, ep);
 		T_out(&s);
 		if (src[i] == TIMER)
-			T_wait(&s, "timer", "timer|irq|softirq", -1, calls[how], "");
+			T_wait(&s, "timer", "timer|irq|softirq", -1, calls[how], ready);
 		else
-			T_wait(&s, cause[src[i]], "thread", FEEDER, calls[how], "");
+			T_wait(&s, cause[src[i]], "thread", FEEDER, calls[how], ready);
 		T_TRY(read(rd[src[i]], &buf, src[i] == PIPE || src[i] == SOCK ? 1 : 8));
 		T.sh->i64[0] = i + 1;
 	}
