@@ -39,10 +39,10 @@ static int unknown(const char *path, const struct stat *st, struct ww_err *err)
 		      has_magic(b, len, "PK\3\4", 4, 0) || has_magic(b, len, "ustar", 5, 257);
 
 	(void)ww_err_set(err, WW_EFORMAT, path, WW_ERR_NO_OFFSET, "%s",
-			 S_ISDIR(st->st_mode) ? "no trace in this directory" : packed ? "an archive, not a trace" :
+			 S_ISDIR(st->st_mode) ? "no trace in this directory" : packed ? "packed, not a trace" :
 			 S_ISREG(st->st_mode) && !st->st_size ? "the file is empty" : "not a trace in a format that is read");
 	if (packed)
-		(void)ww_err_hint(err, "unpack it (tar -xf) and name the directory that comes out");
+		(void)ww_err_hint(err, "unpack it (tar -xf; gunzip, unxz or unzstd a single file) and name what comes out");
 	else if (has_magic(b, len, "\xc1\x1f\xfc\xc1", 4, 0) || has_magic(b, len, "\xc1\xfc\x1f\xc1", 4, 0))
 		(void)ww_err_hint(err, "it is one stream of a CTF trace: name its directory, with the metadata file");
 	else if (S_ISDIR(st->st_mode))

@@ -14,6 +14,8 @@ cp "$c/tracedat/v7-none" two/x.txt
 "$WHYWAIT" info -q two | head -2
 tar xzf two/notes.txt -C two
 "$WHYWAIT" info two; echo $?
+head -c 1000 "$c/tracedat/v7-none" > cut.dat
+"$WHYWAIT" info cut.dat
 head -c 100 two/demo.ctf/c0_0 > packet
 "$WHYWAIT" info packet
 sed 's/local \[mono\] boot/local [uptime] bo/' "$c/tracedat/v6" > ticks

@@ -139,6 +139,8 @@ static int td_open(const char *path, const struct ww_open_opts *opts, struct ww_
 	t->class_of = ww_xmalloc((UINT16_MAX + 1) * sizeof(*t->class_of));
 	memset(t->class_of, 0xff, (UINT16_MAX + 1) * sizeof(*t->class_of));
 	rc = td_file_open(t, ww_arena_strdup(&t->mem, path), err);
+	if (rc == -WW_ETRUNC)
+		(void)ww_err_hint(err, "the file was cut off: copy it again, or let trace-cmd finish it");
 	if (rc)
 		goto out;
 	td_classes_finish(t);
