@@ -51,6 +51,18 @@ static const char *frame_text(struct ww_arena *mem, const struct ww_facts *f, ui
 	return ww_arena_printf(mem, "%s+0x%" PRIx64, slash ? slash + 1 : path, f->stack_frame.offset[i]);
 }
 
+/* How many frames to show: where a caller keeps no frame pointer the walk goes on to whatever the register held, and
+ * ends in what is no code of any file. Of such ends each wait would have another. */
+static uint32_t frames_shown(const struct ww_facts *f, uint32_t s)
+{
+	const uint32_t first = f->stack.first[s], n = WW_MIN(f->stack.frames[s], (uint32_t)f->stack_frame.n - first);
+	uint32_t shown = n;
+
+	while (shown && f->stack_frame.file[first + shown - 1] == WW_NONE)
+		shown--;
+	return shown && !f->stack.kernel[s] ? shown : n;
+}
+
 const char *ww_stack_text(struct ww_arena *mem, const struct ww_facts *f, uint32_t s)
 {
 	const char *text = "";
@@ -58,7 +70,8 @@ const char *ww_stack_text(struct ww_arena *mem, const struct ww_facts *f, uint32
 
 	if (s == WW_NONE)
 		return text;
-	for (uint32_t k = 0, i = f->stack.first[s]; k < f->stack.frames[s] && i < f->stack_frame.n; k++, i++) {
+	const uint32_t end = f->stack.first[s] + frames_shown(f, s);
+	for (uint32_t i = f->stack.first[s]; i < end; i++) {
 		if (!f->stack_frame.address[i])
 			continue;
 		const char *frame = frame_text(mem, f, i);
