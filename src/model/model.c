@@ -12,6 +12,7 @@ static const ww_handler handlers[WW_K_N] = {
 	[WW_K_SWITCH] = ww_on_switch, [WW_K_WAKING] = ww_on_waking, [WW_K_WAKEUP] = ww_on_wakeup,
 	[WW_K_WAKEUP_NEW] = ww_on_wakeup_new, [WW_K_MIGRATE] = ww_on_migrate,
 	[WW_K_NUMA_MOVE] = ww_on_numa_move, [WW_K_NUMA_SWAP] = ww_on_numa_swap, [WW_K_NUMA_STICK] = ww_on_numa_stick,
+	[WW_K_PERF_SWITCH] = ww_on_perf_switch,
 	[WW_K_FORK] = ww_on_fork, [WW_K_PERF_FORK] = ww_on_perf_fork, [WW_K_PERF_COMM] = ww_on_perf_comm,
 	[WW_K_EXEC] = ww_on_exec, [WW_K_EXIT] = ww_on_exit, [WW_K_RENAME] = ww_on_rename,
 	[WW_K_PERF_MAP] = ww_on_perf_map,
@@ -125,7 +126,7 @@ static void note_knowledge(struct ww_model *m, const struct ww_bound *b)
 	struct ww_knowledge *k = &m->f->knows;
 
 	switch (b->kind) {
-	case WW_K_SWITCH: k->switches = true; break;
+	case WW_K_SWITCH: k->switches = m->has_switch = true; break;
 	case WW_K_WAKING: k->waking = m->has_waking = true; break;
 	case WW_K_WAKEUP_NEW: case WW_K_FORK: m->has_births = true; break;
 	case WW_K_WAKEUP: k->wakeup = m->has_wakeup = true; break;

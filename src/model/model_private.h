@@ -239,7 +239,7 @@ struct ww_model {
 	struct ww_u64map files_by_name;
 	struct ww_u64map cgroups;     /* id -> path */
 	struct ww_u64map sock_addr;   /* addresses and ports -> file */
-	bool has_waking, has_wakeup, has_births, has_fault_end, has_exceptions, has_softirq, has_irq, has_syscalls,
+	bool has_switch, has_waking, has_wakeup, has_births, has_fault_end, has_exceptions, has_softirq, has_irq, has_syscalls,
 		has_timer_vector, has_timers;
 	bool own, has_own_entry; /* recorded by whywait; with entries of system calls, so not --light */
 	bool events_tell; /* the thread that they are of: the kernel's common_pid */
@@ -489,7 +489,7 @@ int ww_model_finish(struct ww_model *m, struct ww_err *err);
 #define WW_HANDLER(name) void ww_on_##name(struct ww_model *m, const struct ww_event *ev)
 WW_HANDLER(switch); WW_HANDLER(waking); WW_HANDLER(wakeup); WW_HANDLER(wakeup_new);
 WW_HANDLER(migrate); WW_HANDLER(numa_move); WW_HANDLER(numa_swap); WW_HANDLER(numa_stick);
-WW_HANDLER(fork); WW_HANDLER(exec); WW_HANDLER(exit); WW_HANDLER(rename); WW_HANDLER(perf_fork); WW_HANDLER(perf_comm);
+WW_HANDLER(fork); WW_HANDLER(exec); WW_HANDLER(exit); WW_HANDLER(rename); WW_HANDLER(perf_fork); WW_HANDLER(perf_switch); WW_HANDLER(perf_comm);
 WW_HANDLER(irq_entry); WW_HANDLER(irq_exit); WW_HANDLER(soft_entry); WW_HANDLER(soft_exit); WW_HANDLER(soft_raise);
 WW_HANDLER(vector_entry); WW_HANDLER(vector_exit);
 WW_HANDLER(hrt_start); WW_HANDLER(hrt_cancel); WW_HANDLER(hrt_expire); WW_HANDLER(timer_done);

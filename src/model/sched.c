@@ -6,7 +6,7 @@
  */
 #include "model/model_private.h"
 
-enum { ST_STOPPED = 0x4 | 0x8, ST_DEAD = 0x10 | 0x20, ST_IDLE = 0x80, ST_PREEMPTED = 0x100 | 0x400, ST_BITS = 0xff };
+enum { ST_SLEEPS = 0x1, ST_STOPPED = 0x4 | 0x8, ST_DEAD = 0x10 | 0x20, ST_IDLE = 0x80, ST_PREEMPTED = 0x100 | 0x400, ST_BITS = 0xff };
 
 struct ww_thr *ww_cpu_thread(struct ww_model *m, int64_t tid)
 {
@@ -59,13 +59,14 @@ static void start_wait(struct ww_model *m, struct ww_thr *t, int64_t bits)
 	}
 }
 
-static void leave_cpu(struct ww_model *m, struct ww_thr *t, struct ww_thr *next, int64_t bits, int32_t prio)
+/* told: bits as the run keeps them; 0 where the trace only tells whether it wanted to go on. */
+static void leave_cpu(struct ww_model *m, struct ww_thr *t, struct ww_thr *next, int64_t bits, uint16_t told, int32_t prio)
 {
 	bool runnable = !(bits & ST_BITS) || (bits & ST_PREEMPTED);
 	bool dead = !runnable && (bits & ST_DEAD);
 
 	uint32_t run = ww_cpu_end_run(m, m->cpu, t->index, m->now, runnable ? WW_RE_PREEMPTED : dead ? WW_RE_EXITED : WW_RE_BLOCKED,
-				      (uint16_t)(WW_RUN_STATE_SEEN | (bits & ST_BITS) | (bits & ST_PREEMPTED ? 0x100 : 0)), next->index);
+				      told, next->index);
 	if (run != WW_NONE)
 		m->f->run.end_prio[run] = prio;
 	t->cpu = -1;
@@ -132,8 +133,29 @@ void ww_on_switch(struct ww_model *m, const struct ww_event *ev)
 		ww_stack_at_switch(m, prev, ev);
 	ww_cpu_drop_frames(m);
 	ww_loopback_switched(m->cpu, next->idle);
-	leave_cpu(m, prev, next, ww_v_int(ev, S_SW_STATE, 0), ww_v_prio(m, ev, S_SW_PREV_PRIO));
+	const int64_t bits = ww_v_int(ev, S_SW_STATE, 0);
+	const uint16_t told = (uint16_t)(WW_RUN_STATE_SEEN | (bits & ST_BITS) | (bits & ST_PREEMPTED ? 0x100 : 0));
+	leave_cpu(m, prev, next, bits, told, ww_v_prio(m, ev, S_SW_PREV_PRIO));
 	ww_cpu_take(m, next, ww_v_prio(m, ev, S_SW_NEXT_PRIO));
+}
+
+/* perf record -a --switch-events, where the tracepoint is not recorded: each switch is told twice, by who goes and by
+ * who comes. Of single threads it does not tell who comes. */
+void ww_on_perf_switch(struct ww_model *m, const struct ww_event *ev)
+{
+	enum { OUT, PREEMPT, NEXT, TID };
+
+	if (m->has_switch || !ww_v_int(ev, OUT, 0) || !ww_v_has(ev, NEXT))
+		return;
+	m->f->knows.switches = true;
+	const int64_t tid = ww_v_int(ev, TID, -1); /* -1 of one that has exited: its number is given back */
+	struct ww_thr *prev = tid < 0 ? ww_thr_current(m) : ww_cpu_thread(m, tid), *next = ww_cpu_thread(m, ww_v_int(ev, NEXT, -1));
+	if (!prev || !next || prev == next)
+		return;
+	if (m->cpu->cur != prev->index)
+		ww_cpu_resync(m, prev);
+	leave_cpu(m, prev, next, ww_v_int(ev, PREEMPT, 0) ? 0 : prev->exiting ? ST_DEAD : ST_SLEEPS, 0, -1);
+	ww_cpu_take(m, next, -1);
 }
 
 static void queue_on(struct ww_model *m, struct ww_thr *t, int64_t cpu, uint32_t wakeup)

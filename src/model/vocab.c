@@ -30,6 +30,7 @@
 static const struct ww_vocab_row rows[] = {
 	{WW_K_SWITCH, "sched_switch", SWITCH_FIELDS},
 	{WW_K_SWITCH, "sched_schedule", SWITCH_FIELDS},
+	{WW_K_PERF_SWITCH, "perf_switch", "out preempt next_prev_tid ctx.tid"},
 	{WW_K_WAKING, "sched_waking", WAKE_FIELDS},
 	{WW_K_WAKEUP, "sched_wakeup", WAKE_FIELDS},
 	{WW_K_WAKEUP, "sched_try_wakeup", WAKE_FIELDS},
