@@ -161,7 +161,7 @@ int cmd_record(int argc, char **argv)
 		rc = check(&o, name);
 	if (rc >= 0)
 		return rc == WW_EXIT_USAGE && with_report && o.run.cmd ? WW_EXIT_OURS : rc;
-	o.run.quiet = opts.quiet || (with_report && !opts.verbose);
+	o.run.quiet = opts.quiet || (with_report && o.run.cmd && !opts.verbose); /* the terminal is CMD's */
 	o.run.verbose = opts.verbose;
 	FILE *out = with_report ? open_report(&o) : NULL;
 	if (with_report && !out)

@@ -187,6 +187,9 @@ sound attached "attached"
 grep -q "whywait_target.*tid = $victim.*begin = 1" events.txt; ok $? "the target is named in the trace"
 "$W" -q -o p -p $$ -d 0.3 > out 2> err; rc=$?
 { [ $rc = 0 ] || [ $rc = 3 ]; } && head -n 1 out | grep -q "($$): wall time"; ok $? "whywait -p PID -d 0.3 reports on it: $(head -n 1 out)"
+script -qec "'$W' -o shown -a -d 2 --report r" /dev/null < /dev/null > out; grep -q 'recording 1 s, [0-9]* events, .*, [0-9]* lost' out
+ok $? "whywait -a -d 2 shows its progress on a terminal"
+script -qec "'$W' -o shown --report r -- sleep 1.6" /dev/null < /dev/null > out; [ ! -s out ]; ok $? "beside a command nothing is shown"
 "$W" record -q -o all -a -d 1; rc=$?
 [ $rc = 0 ] || [ $rc = 3 ]; ok $? "-a -d 1"
 sound all "the whole system" lossy
