@@ -112,7 +112,7 @@ static void put_breakdown_row(struct ww_text *t, const struct ww_thread_report *
 /* "57 smaller rows - running 2.1 ms, blocked 1.2 ms (--verbose shows them)". */
 static void put_rest(struct ww_text *t, const struct ww_thread_report *r, const int64_t ns[WW_TG_N], uint32_t n)
 {
-	static const char *const names[WW_TG_N] = {"running", "ready", "blocked", "other"};
+	static const char *const names[WW_TG_N] = {"running", "ready", "blocked", "unknown"};
 	const char *parts = "";
 	int64_t sum = 0;
 
@@ -130,7 +130,7 @@ static void put_rest(struct ww_text *t, const struct ww_thread_report *r, const 
 /* "92.3 % blocked; 6.3 % ready, no CPU; 1.4 % running (0.3 % user, 1.1 % kernel)", the largest first. */
 static void put_short(struct ww_text *t, const struct ww_thread_report *r)
 {
-	static const char *const names[WW_TG_N] = {"running", "ready, no CPU", "blocked", "other"};
+	static const char *const names[WW_TG_N] = {"running", "ready, no CPU", "blocked", "unknown"};
 	static const enum ww_paint paints[WW_TG_N] = {WW_P_RUN, WW_P_QUEUE, WW_P_WAIT, WW_P_UNKNOWN};
 	int64_t ns[WW_TG_N] = {0};
 	double whole = r->wall_ns ? (double)r->wall_ns / 100.0 : 1;

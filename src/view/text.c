@@ -274,7 +274,7 @@ enum ww_text_group ww_text_group(enum ww_thread_state s)
 	case WW_ST_STOPPED:
 		return WW_TG_BLOCKED;
 	default:
-		return WW_TG_OTHER;
+		return WW_TG_UNKNOWN;
 	}
 }
 

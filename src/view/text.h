@@ -48,7 +48,7 @@ const char *ww_text_dur(struct ww_text *t, int64_t ns);
 /* "waiting for the disk", "running in user space": state and cause for a person. */
 const char *ww_text_state(struct ww_text *t, enum ww_thread_state s, enum ww_cause c);
 /* The few things that a thread does, for sums. */
-enum ww_text_group { WW_TG_RUNNING, WW_TG_READY, WW_TG_BLOCKED, WW_TG_OTHER, WW_TG_N };
+enum ww_text_group { WW_TG_RUNNING, WW_TG_READY, WW_TG_BLOCKED, WW_TG_UNKNOWN, WW_TG_N };
 enum ww_text_group ww_text_group(enum ww_thread_state s);
 /* "by producer (203), in write(4 pipe)"; "" unknown. */
 const char *ww_text_woken(struct ww_text *t, const struct ww_woken *w);

@@ -158,6 +158,7 @@ int main(void)
 	ok(widest(text) <= 100, "by kinds it fits too: %zu", widest(text));
 	ok(line_with(text, "The longest wait of each kind") != NULL, "waits by kind");
 	ok(line_with(text, "50.0 % blocked") == NULL && line_with(text, "70.0 % blocked") != NULL, "the sums in short");
+	ok(strstr(text, "3.0 % unknown") != NULL, "what the trace does not show has its name there too");
 	ok(!strstr(text, "exit status") && !strstr(text, "killed") && !strstr(text, "Incomplete"),
 	   "nothing is said of an end that is not known, nor of losses when there are none");
 	free(text);
