@@ -47,9 +47,10 @@ void ww_facts_release(struct ww_facts *f)
 	memset(f, 0, sizeof(*f));
 }
 
-enum { SYSCALLS, STATES, RUNS, INDICES };
+/* What is done last, side by side: the longest come first. */
+enum { SYSCALLS, STATES, INTERRUPTS, RUNS, PACKETS, LAST };
 
-static void index_rows(void *ctx, uint32_t which)
+static void seal_rows(void *ctx, uint32_t which)
 {
 	struct ww_facts *f = ctx;
 	struct ww_pages *runs = &f->pages[WW_COLUMN_RUN_OF_CPU], *calls = &f->pages[WW_COLUMN_SYSCALL_OF_THREAD];
@@ -63,10 +64,16 @@ static void index_rows(void *ctx, uint32_t which)
 	case STATES:
 		ww_facts_mark_states(f);
 		break;
-	default:
+	case INTERRUPTS:
+		ww_facts_sort_interrupts(f);
+		break;
+	case RUNS:
 		f->run_first = ww_facts_group(runs, f->run.cpu, f->run.start_ts_ns, f->run.n, f->host.ncpus);
 		f->run_of_cpu = runs->p;
 		ww_facts_mark_runs(f);
+		break;
+	default:
+		ww_facts_find_openers(f);
 		break;
 	}
 }
@@ -85,10 +92,8 @@ int ww_facts_seal(struct ww_facts *f, struct ww_err *err)
 	f->touch = NULL;
 	bool ok = ncpus <= (1u << 20) && ww_facts_sort_states(f);
 	if (ok) {
-		ww_facts_sort_interrupts(f);
 		ww_facts_sort_cgroup_moves(f);
-		ww_facts_find_openers(f);
-		ww_par_run(INDICES, index_rows, f);
+		ww_par_run(LAST, seal_rows, f);
 		ok = f->syscall_first;
 	}
 	if (!ok)

@@ -10,6 +10,7 @@
  *   thread 1 0 1 0 -> first[] = {0, 2, 4}; rows 0..3 go to 2 0 3 1
  */
 #include "base/par.h"
+#include "base/vec.h"
 #include "facts/facts.h"
 #include "facts/facts_private.h"
 
@@ -28,14 +29,6 @@ static uint32_t *count_keys(const uint32_t *key, uint32_t n, uint32_t nkeys)
 	for (uint32_t i = 0; i < nkeys; i++)
 		first[i + 1] += first[i];
 	return first;
-}
-
-static uint32_t *copy_first(const uint32_t *first, uint32_t nkeys)
-{
-	uint32_t *fill = ww_xmalloc(sizeof(*fill) * ((size_t)nkeys + 1));
-
-	memcpy(fill, first, sizeof(*fill) * ((size_t)nkeys + 1));
-	return fill;
 }
 
 /* By start; of equal ones the row that was appended first. */
@@ -71,27 +64,34 @@ static void sort_group(uint32_t *rows, uint32_t n, const int64_t *start)
 	free(late);
 }
 
+struct group {
+	int64_t last; /* start of its row before */
+	uint32_t place;
+	bool mixed; /* not by start */
+};
+
 uint32_t *ww_facts_group(struct ww_pages *g, const uint32_t *key, const int64_t *start, uint32_t n, uint32_t nkeys)
 {
 	uint32_t *first = count_keys(key, n, nkeys);
 
 	if (!first)
 		return NULL;
-	uint32_t *fill = copy_first(first, nkeys);
+	struct group *groups = ww_xcalloc((size_t)nkeys + 1, sizeof(*groups));
 	uint32_t *rows = ww_pages_resize(g, sizeof(*rows) * ((size_t)n + 1));
-	bool *mixed = ww_xcalloc((size_t)nkeys + 1, sizeof(*mixed));
 
+	for (uint32_t k = 0; k < nkeys; k++)
+		groups[k] = (struct group){.last = INT64_MIN, .place = first[k]};
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t at = fill[key[i]]++;
+		struct group *k = &groups[key[i]];
 
-		rows[at] = i;
-		mixed[key[i]] |= at > first[key[i]] && start[rows[at - 1]] > start[i];
+		rows[k->place++] = i;
+		k->mixed |= k->last > start[i];
+		k->last = start[i];
 	}
 	for (uint32_t k = 0; k < nkeys; k++)
-		if (mixed[k])
+		if (groups[k].mixed)
 			sort_group(rows + first[k], first[k + 1] - first[k], start);
-	free(mixed);
-	free(fill);
+	free(groups);
 	return first;
 }
 
@@ -99,8 +99,7 @@ uint32_t *ww_facts_group(struct ww_pages *g, const uint32_t *key, const int64_t 
 
 struct move {
 	struct ww_facts *f;
-	uint32_t n, room, first_id, end_id; /* the fact's rows, its columns */
-	uint32_t kept_id;       /* of the states: their thread, which is not moved; WW_NONE */
+	uint32_t n, room;
 	const uint32_t *place;  /* new row by old row; or NULL, and */
 	const uint32_t *order;  /* old row by new row */
 	uint32_t parts;
@@ -122,9 +121,10 @@ static const struct {
 #undef WW_END
 };
 
-static bool is_moved(const struct move *m, uint32_t id)
+/* Of the states; not their thread. */
+static bool is_moved(uint32_t id)
 {
-	return id >= m->first_id && id < m->end_id && id != m->kept_id;
+	return id > WW_COLUMN_state_thread && id < WW_COLUMNS_END_state;
 }
 
 #define SCATTER(type)                                                            \
@@ -132,7 +132,17 @@ static bool is_moved(const struct move *m, uint32_t id)
 		((type *)m->to)[place[i]] = ((const type *)m->from)[i]
 #define GATHER(type)                                                             \
 	for (uint32_t i = begin; i < end; i++)                                   \
-		((type *)m->to)[i] = ((const type *)m->from)[order[i]]
+		((type *)to)[i] = ((const type *)from)[order[i]]
+
+static void gather(void *to, const void *from, uint32_t size, const uint32_t *order, uint32_t begin, uint32_t end)
+{
+	switch (size) {
+	case 1: GATHER(uint8_t); break;
+	case 2: GATHER(uint16_t); break;
+	case 4: GATHER(uint32_t); break;
+	default: GATHER(uint64_t); break;
+	}
+}
 
 static void scatter_part(void *ctx, uint32_t part)
 {
@@ -150,14 +160,8 @@ static void scatter_part(void *ctx, uint32_t part)
 static void gather_part(void *ctx, uint32_t part)
 {
 	const struct move *m = ctx;
-	const uint32_t *order = m->order, begin = ww_par_begin(m->n, m->parts, part), end = ww_par_begin(m->n, m->parts, part + 1);
 
-	switch (m->size) {
-	case 1: GATHER(uint8_t); break;
-	case 2: GATHER(uint16_t); break;
-	case 4: GATHER(uint32_t); break;
-	default: GATHER(uint64_t); break;
-	}
+	gather(m->to, m->from, m->size, m->order, ww_par_begin(m->n, m->parts, part), ww_par_begin(m->n, m->parts, part + 1));
 }
 
 /* To the spare memory, which is what the last one left, or new. */
@@ -182,12 +186,12 @@ static void move_columns(struct move *m)
 
 	for (size_t w = 0; m->n && w < WW_ARRAY_SIZE(widths); w++)
 		for (uint32_t c = 0; c < WW_ARRAY_SIZE(all_columns); c++)
-			if (is_moved(m, all_columns[c].id) && all_columns[c].size == widths[w])
+			if (is_moved(all_columns[c].id) && all_columns[c].size == widths[w])
 				move_column(m, all_columns[c].id, widths[w], &spare);
 	ww_pages_release(&spare);
 #define WW_FACT(name, doc)
 #define WW_COL(fact, type, col, sql, unit, doc) \
-	if (is_moved(m, WW_COLUMN_##fact##_##col)) \
+	if (is_moved(WW_COLUMN_##fact##_##col)) \
 		f->fact.col = f->pages[WW_COLUMN_##fact##_##col].p;
 #define WW_END(name)
 #include "facts/facts.def"
@@ -288,8 +292,7 @@ static bool any(const bool *v, uint32_t n)
 
 static void sort_states(struct ww_facts *f, struct placing *p)
 {
-	struct move m = {.f = f, .n = f->state.n, .room = f->state.room, .first_id = WW_COLUMN_state_thread, .parts = p->parts,
-			 .end_id = WW_COLUMNS_END_state, .kept_id = WW_COLUMN_state_thread};
+	struct move m = {.f = f, .n = f->state.n, .room = f->state.room, .parts = p->parts};
 	struct ww_pages order = {0};
 
 	f->state_first = ww_xcalloc((size_t)f->thread.n + 2, sizeof(*f->state_first));
@@ -326,25 +329,63 @@ bool ww_facts_sort_states(struct ww_facts *f)
 
 /* ---- other facts ---- */
 
-/* They were appended as they ended, and no other fact has the number of one. */
+/* Rows first .. end - 1 change places among themselves. */
+struct stretch {
+	uint32_t first, end;
+};
+struct stretches {
+	WW_VEC(struct stretch) of;
+};
+
+/* The shortest ones in which all rows that move stay, and old rows counted from their begin; the longest's length. */
+static uint32_t find_stretches(uint32_t *order, uint32_t n, struct stretches *ret)
+{
+	uint32_t longest = 0;
+
+	for (uint32_t first = 0, end; first < n; first = end) {
+		uint32_t last = order[first];
+
+		for (end = first + 1; end <= last; end++)
+			last = WW_MAX(last, order[end]);
+		if (end == first + 1)
+			continue;
+		for (uint32_t i = first; i < end; i++)
+			order[i] -= first;
+		*ww_vec_push(&ret->of) = (struct stretch){first, end};
+		longest = WW_MAX(longest, end - first);
+	}
+	return longest;
+}
+
+static void move_within(const struct stretches *s, char *column, uint32_t size, const uint32_t *order, char *room)
+{
+	for (size_t i = 0; i < s->of.n; i++) {
+		const uint32_t first = s->of.v[i].first, n = s->of.v[i].end - first;
+		char *at = column + (size_t)first * size;
+
+		memcpy(room, at, (size_t)n * size);
+		gather(at, room, size, order + first, 0, n);
+	}
+}
+
+/* They were appended as they ended, so that most that are not in their place are near it; no other fact has the number of
+ * one. */
 void ww_facts_sort_interrupts(struct ww_facts *f)
 {
-	struct move m = {.f = f, .n = f->interrupt.n, .room = f->interrupt.room, .first_id = WW_COLUMN_interrupt_cpu,
-			 .end_id = WW_COLUMNS_END_interrupt, .kept_id = WW_NONE, .parts = ww_par_threads()};
-	uint32_t sorted = 1;
+	const uint32_t n = f->interrupt.n;
+	struct stretches moved = {0};
+	uint32_t *order = ww_xmalloc(sizeof(*order) * ((size_t)n + 1));
 
-	while (sorted < m.n && f->interrupt.start_ts_ns[sorted - 1] <= f->interrupt.start_ts_ns[sorted])
-		sorted++;
-	if (sorted >= m.n)
-		return;
-	struct ww_pages order = {0};
-	uint32_t *rows = ww_pages_resize(&order, sizeof(*rows) * (size_t)m.n);
-	for (uint32_t i = 0; i < m.n; i++)
-		rows[i] = i;
-	sort_group(rows, m.n, f->interrupt.start_ts_ns);
-	m.order = rows;
-	move_columns(&m);
-	ww_pages_release(&order);
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	sort_group(order, n, f->interrupt.start_ts_ns);
+	char *room = ww_xmalloc(find_stretches(order, n, &moved) * sizeof(uint64_t) + 1);
+	for (uint32_t c = 0; c < WW_ARRAY_SIZE(all_columns); c++)
+		if (all_columns[c].id >= WW_COLUMN_interrupt_cpu && all_columns[c].id < WW_COLUMNS_END_interrupt)
+			move_within(&moved, f->pages[all_columns[c].id].p, all_columns[c].size, order, room);
+	free(room);
+	free(order);
+	ww_vec_free(&moved.of);
 }
 
 static int by_thread_and_time(const void *a, const void *b)
