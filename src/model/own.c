@@ -90,9 +90,23 @@ void ww_on_own_function(struct ww_model *m, const struct ww_event *ev)
 	ww_u64map_put(&m->functions, ww_v_u64(ev, 0), ww_strtab_intern(&m->f->strs, name, strcspn(name, " ")));
 }
 
+/* What has no place in a file system is called as /proc and other tracers call it: "/[eventpoll]" is the kernel's entry
+ * in a file system that nobody mounts. */
+static uint32_t anonymous_name(struct ww_model *m, uint32_t name)
+{
+	const char *s = ww_facts_str(m->f, name);
+
+	return *s == '/' ? ww_intern(m, ww_arena_printf(&m->mem, "anon_inode:%s", s + 1)) : name;
+}
+
 void ww_on_own_file(struct ww_model *m, const struct ww_event *ev)
 {
-	ww_file_named(m, (enum ww_file_kind)ww_v_u64(ev, 0), (uint32_t)ww_v_u64(ev, 1), ww_v_u64(ev, 2), ww_v_str(m, ev, 3));
+	const enum ww_file_kind kind = (enum ww_file_kind)ww_v_u64(ev, 0);
+	uint32_t name = ww_v_str(m, ev, 3);
+
+	if (kind >= WW_FK_EVENTFD && kind <= WW_FK_ANON_OTHER && kind != WW_FK_TTY)
+		name = anonymous_name(m, name);
+	ww_file_named(m, kind, (uint32_t)ww_v_u64(ev, 1), ww_v_u64(ev, 2), name);
 }
 
 void ww_on_own_fd(struct ww_model *m, const struct ww_event *ev)

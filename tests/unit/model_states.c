@@ -640,8 +640,38 @@ static void test_inode_reused(void)
 	fake_free(k);
 }
 
+/* What was open at the begin is named from /proc, what is named later by the kernel's entry: it is one thing. */
+static void test_anonymous_names(void)
+{
+	struct fake *k = fake_new("whywait");
+	struct ww_facts f;
+	int n = 0;
+
+	contexts(k);
+	fake_event(k, 90, 0, "whywait_file", "kind=14 dev=15 ino=77 name='anon_inode:[eventpoll]'");
+	fake_event(k, 91, 0, "whywait_file", "kind=14 dev=15 ino=77 name='/[eventpoll]'");
+	fake_event(k, 92, 0, "whywait_file", "kind=17 dev=15 ino=78 name='/inotify'");
+	fake_event(k, 93, 0, "whywait_file", "kind=1 dev=8 ino=79 name='/[eventpoll]'");
+	fake_event(k, 100, 0, "sched_switch", SW(0, 10, 0));
+	fake_model(k, NULL, &f);
+	for (uint32_t i = 0; i < f.file.n; i++) {
+		const char *name = ww_facts_str(&f, f.file.name[i]);
+		n += f.file.kind[i] == WW_FK_EPOLL;
+		if (f.file.kind[i] == WW_FK_EPOLL)
+			is_str(name, "anon_inode:[eventpoll]", "an epoll descriptor");
+		else if (f.file.kind[i] == WW_FK_INOTIFY)
+			is_str(name, "anon_inode:inotify", "inotify");
+		else if (f.file.kind[i] == WW_FK_REG)
+			is_str(name, "/[eventpoll]", "a file may have such a name");
+	}
+	is_i64(n, 1, "named twice, it is one");
+	ww_facts_release(&f);
+	fake_free(k);
+}
+
 int main(void)
 {
+	test_anonymous_names();
 	test_inode_reused();
 	test_saved_names();
 	test_stolen();
