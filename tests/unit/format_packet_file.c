@@ -91,6 +91,7 @@ static void kill_many(const char *dir, bool plain, const char *what)
 
 	snprintf(path, sizeof(path), "%s/stream", dir);
 	srandom((unsigned)getpid());
+	close(open(path, O_CREAT | O_WRONLY, 0600)); /* on a busy machine the first writer may be killed before it opens it */
 	for (int i = 0; i < KILLS && !(plain && bad); i++) {
 		pid_t pid = fork();
 
