@@ -502,7 +502,7 @@ static const char *name_blocked(struct ww_arena *mem, const struct ww_facts *f, 
 	case WW_CA_SIGNAL:
 		return name_signal(mem, f, s, peer);
 	case WW_CA_CHILD:
-		return *other ? other : name_at_end(mem, f, s, peer);
+		return join(mem, words, ": ", *other ? other : name_at_end(mem, f, s, peer)); /* of poll, a pidfd */
 	case WW_CA_UNKNOWN:
 	case WW_CA_NONE:
 	case WW_CA_WORK:

@@ -1,5 +1,23 @@
-/* waitpid.c - waits for one of several children, in the order that they end. */
+/* waitpid.c - waits for one of several children, in the order that they end; for one by a descriptor of it. */
 #include "truth.h"
+
+#include <poll.h>
+
+static void poll_for(pid_t child)
+{
+	struct pollfd p = {.fd = T_TRY((int)syscall(SYS_pidfd_open, child, 0)), .events = POLLIN};
+	struct t_span s;
+	char ready[32];
+
+	T_in(&s);
+	T_TRY(poll(&p, 1, -1));
+	T_out(&s);
+	T.sh->tid[8] = child;
+	snprintf(ready, sizeof(ready), "descriptor %d", p.fd);
+	T_wait(&s, "child", "thread", 8, "poll|ppoll", ready);
+	T_TRY(waitpid(child, NULL, 0));
+	close(p.fd);
+}
 
 static void parent(void)
 {
@@ -16,6 +34,10 @@ static void parent(void)
 		struct t_span s;
 		int who;
 
+		if (i == 2) {
+			poll_for(pid[i]);
+			continue;
+		}
 		T_in(&s);
 		who = waitpid(i & 1 ? pid[i] : -1, NULL, __WALL);
 		T_out(&s);
