@@ -13,17 +13,17 @@
 #include "current.bpf.h"
 #include "seq.bpf.h"
 
-/* A call's first and second string. Their room is not on the stack: a program and what it calls have 512 bytes
- * of that together before Linux 6.13. One for each CPU is enough, since no system call begins or ends while
- * another's program runs there. */
-#define STR_BYTES  128
-#define STR2_BYTES 64
+/* Where an event with strings is put together. Not on the stack: a program and what it calls have 512 bytes of that
+ * together before Linux 6.13. One for each CPU is enough, since no system call begins or ends while another's program
+ * runs there. */
+#define STR_BYTES  128 /* of a call's first string */
+#define STR2_BYTES 64  /* of its second */
+#define TEXT_BYTES 512
 
 struct ww_text {
-	char text[3 * STR_BYTES]; /* the first at 0, the second at STR_BYTES; the rest is the verifier's */
+	u8 at[TEXT_BYTES + STR_BYTES]; /* what is behind the first part is the verifier's */
 	/* How far ww_emit_slow is: here the verifier does not follow them value by value, one way for each. */
-	u32 off, strs;
-	u32 len[2];
+	u32 bytes, strs;
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -44,74 +44,70 @@ static __always_inline void ww_put_sized(u8 *p, u32 off, u64 v, u32 size)
 		ww_put8(p, off, v);
 }
 
-/* A call with strings, or with bytes that its arguments point to: the strings are read first, since the room
- * in the ring depends on their lengths. */
+/* An event's bytes, word by word: a helper's call costs more than the few words that most have. The last word ends where
+ * they do, and may lie over the one before. */
+static __always_inline void ww_put_text(u8 *p, const u8 *at, u32 n)
+{
+	u32 last = (n - 8) & (TEXT_BYTES - 1);
+
+	if (n < 8) {
+		bpf_probe_read_kernel(p, n & 7, at);
+		return;
+	}
+#pragma nounroll
+	for (u32 i = 0; i < TEXT_BYTES / 8; i++) {
+		if (8 * i >= last)
+			break;
+		ww_put64(p, 8 * i, *(const u64 *)(at + 8 * i));
+	}
+	ww_put64(p, last, *(const u64 *)(at + last));
+}
+
+/* A call with strings, or with bytes that its arguments point to. It is put together beside the ring, since the room in it
+ * depends on the strings' lengths; each number as eight bytes, the next field over its end. One loop, not one round after
+ * the other: what is not in the caches costs more than what is done. */
 __noinline int ww_emit_slow(u32 index, u32 exit, struct ww_call *c)
 {
 	const volatile struct ww_sc_layout *l = &ww_sc_entry[index & (WW_SC_TABLE - 1)];
 	u32 zero = 0;
 	struct ww_text *room = bpf_map_lookup_elem(&ww_text_room, &zero);
 	struct ww_slot s;
-	u8 *p;
 
 	if (!c || !room)
 		return 0;
-	char *text = room->text;
 	if (exit)
 		l = &ww_sc_exit[index & (WW_SC_TABLE - 1)];
-	text[0] = text[STR_BYTES] = 0;
-	WRITE_ONCE(room->len[0], 1);
-	WRITE_ONCE(room->len[1], 1);
+	WRITE_ONCE(room->bytes, 0);
 	WRITE_ONCE(room->strs, 0);
-	WRITE_ONCE(room->off, 0);
-#pragma unroll
+#pragma nounroll
 	for (u32 i = 0; i < WW_SC_FIELDS; i++) {
-		u64 arg = c->arg[l->f[i].arg & 7];
-		u32 kind = l->f[i].kind;
-
 		if (i >= l->n)
 			break;
-		if (kind == WW_SC_STR) {
-			u32 k = READ_ONCE(room->strs) & 1, most = STR_BYTES >> k;
+		u32 bytes = READ_ONCE(room->bytes) & (TEXT_BYTES - 1), size = ((l->f[i].size - 1) & 7) + 1;
+		u64 arg = c->arg[l->f[i].arg & 7];
+		u8 *at = room->at + bytes;
 
-			asm volatile("" : "+r"(most)); /* or the compiler knows it to be small, and the mask goes */
-			long n = bpf_probe_read_user_str(text + k * STR_BYTES, most & 255, (void *)arg);
-			WRITE_ONCE(room->len[k], n > 0 ? n : 1);
+		if (l->f[i].kind == WW_SC_STR) {
+			long n = bpf_probe_read_user_str(at, READ_ONCE(room->strs) ? STR2_BYTES : STR_BYTES, (void *)arg);
+
 			WRITE_ONCE(room->strs, 1);
+			size = n;
+			if (n <= 0) {
+				ww_put8(at, 0, 0);
+				size = 1;
+			}
+		} else if (l->f[i].kind == WW_SC_BYTES) { /* zeros when it cannot be read */
+			bpf_probe_read_user(at, size, (void *)(arg + l->f[i].off));
+		} else {
+			ww_put64(at, 0, arg);
 		}
+		WRITE_ONCE(room->bytes, bytes + size);
 	}
-	u32 len0 = ((READ_ONCE(room->len[0]) - 1) & (STR_BYTES - 1)) + 1;
-	u32 len1 = ((READ_ONCE(room->len[1]) - 1) & (STR2_BYTES - 1)) + 1;
-	p = ww_reserve(&s, l->id, l->fixed + (l->strs ? len0 : 0) + (l->strs > 1 ? len1 : 0));
+	u32 bytes = READ_ONCE(room->bytes) & (TEXT_BYTES - 1);
+	u8 *p = ww_reserve_here(&s, l->id, bytes);
 	if (!p)
 		return 0;
-	WRITE_ONCE(room->strs, 0);
-#pragma unroll
-	for (u32 i = 0; i < WW_SC_FIELDS; i++) {
-		u32 off = READ_ONCE(room->off) & 511;
-
-		if (i >= l->n)
-			break;
-		u64 *arg = &c->arg[l->f[i].arg & 7];
-		u32 size = ((l->f[i].size - 1) & 7) + 1;
-
-		if (l->f[i].kind == WW_SC_BYTES) { /* zeros when it cannot be read */
-			bpf_probe_read_user(p + off, size, (void *)(*arg + l->f[i].off));
-			off += l->f[i].size;
-		} else if (l->f[i].kind != WW_SC_STR) {
-			ww_put_sized(p, off, *arg, size);
-			off += l->f[i].size;
-		} else {
-			u32 k = READ_ONCE(room->strs) & 1, len = k ? len1 : len0;
-
-			asm volatile("" : "+r"(len));
-			len &= 255;
-			bpf_probe_read_kernel(p + off, len, text + k * STR_BYTES);
-			off += len;
-			WRITE_ONCE(room->strs, 1);
-		}
-		WRITE_ONCE(room->off, off);
-	}
+	ww_put_text(p, room->at, bytes);
 	ww_commit(&s);
 	return 0;
 }
@@ -248,6 +244,19 @@ int BPF_PROG(ww_sys_enter_rest, struct pt_regs *regs, long nr)
 	return 0;
 }
 
+/* A call's exit, and at the same moment the descriptor that it made or closed. */
+static __always_inline void ww_emit_fd_exit(const volatile struct ww_sc_layout *l, struct ww_call *c, u32 fd, struct ww_file *f)
+{
+	struct ww_slot s;
+	u8 *p = ww_reserve_two_here(&s, WW_EV_WHYWAIT_FD, FD_BYTES, l->id, l->fixed);
+
+	if (!p)
+		return;
+	ww_put_fd(p, fd, f);
+	ww_put_ints(p + WW_TWO(FD_BYTES), l, c);
+	ww_commit(&s);
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(ww_sys_exit, struct pt_regs *regs, long ret)
 {
@@ -261,11 +270,17 @@ int BPF_PROG(ww_sys_exit, struct pt_regs *regs, long ret)
 		ww_go_on(ctx, &ww_exit_next, NEXT_READY);
 		return 0;
 	}
+	const volatile struct ww_sc_layout *l = &ww_sc_exit[ww_sc_index(&c)];
+	if (fc == WW_FC_CLOSE && ww_has_layout(l, &c) && !l->slow) {
+		struct ww_file none = {};
+
+		ww_emit_fd_exit(l, &c, c.arg[0], &none);
+		return 0;
+	}
 	if (fc) {
 		ww_go_on(ctx, &ww_exit_next, NEXT_FDS);
 		return 0;
 	}
-	const volatile struct ww_sc_layout *l = &ww_sc_exit[ww_sc_index(&c)];
 	if (!ww_has_layout(l, &c))
 		ww_emit_raw_exit(&c);
 	else if (!ww_emit_ints(l, &c))
@@ -284,7 +299,7 @@ static __always_inline void ww_exit_after(void *ctx, struct ww_call *c)
 		ww_go_on(ctx, &ww_exit_next, NEXT_REST);
 }
 
-/* Most of them open one descriptor, or close one. */
+/* Most of them open one descriptor. */
 SEC("tp_btf/sys_exit")
 int BPF_PROG(ww_sys_exit_fds, struct pt_regs *regs, long ret)
 {
@@ -294,10 +309,9 @@ int BPF_PROG(ww_sys_exit_fds, struct pt_regs *regs, long ret)
 	ww_call_here(&c, regs, ww_regs_nr(regs), ret);
 	const volatile struct ww_sc_layout *l = &ww_sc_exit[ww_sc_index(&c)];
 	u32 fc = ww_fd_call(&c);
-	if (f && fc & (WW_FC_NEW | WW_FC_CLOSE) && ww_has_layout(l, &c) && !l->slow) {
+	if (f && fc & WW_FC_NEW && ww_has_layout(l, &c) && !l->slow) {
 		*f = (struct ww_file){};
-		if (fc & WW_FC_NEW)
-			ww_file_of_fd(bpf_get_current_task_btf(), ret, f);
+		ww_file_of_fd(bpf_get_current_task_btf(), ret, f);
 		ww_go_on(ctx, &ww_exit_next, NEXT_FD);
 		return 0;
 	}
@@ -306,22 +320,17 @@ int BPF_PROG(ww_sys_exit_fds, struct pt_regs *regs, long ret)
 	return 0;
 }
 
-/* The descriptor and the call's own event, at one moment. A program of its own for the stack of those that name the file. */
+/* A program of its own for the stack of those that name the file. */
 SEC("tp_btf/sys_exit")
 int BPF_PROG(ww_sys_exit_fd, struct pt_regs *regs, long ret)
 {
 	struct ww_file *f = ww_file_here();
 	struct ww_call c;
-	struct ww_slot s;
 
-	ww_call_here(&c, regs, ww_regs_nr(regs), ret);
-	const volatile struct ww_sc_layout *l = &ww_sc_exit[ww_sc_index(&c)];
-	u8 *p = ww_reserve_two_here(&s, WW_EV_WHYWAIT_FD, FD_BYTES, l->id, l->fixed);
-	if (!f || !p)
+	if (!f)
 		return 0;
-	ww_put_fd(p, ww_fd_call(&c) & WW_FC_NEW ? ret : c.arg[0], f);
-	ww_put_ints(p + WW_TWO(FD_BYTES), l, &c);
-	ww_commit(&s);
+	ww_call_here(&c, regs, ww_regs_nr(regs), ret);
+	ww_emit_fd_exit(&ww_sc_exit[ww_sc_index(&c)], &c, ret, f);
 	return 0;
 }
 
