@@ -12,6 +12,7 @@ int64_t ww_own_cost_bound(const struct ww_facts *f, uint32_t thread, int64_t fro
 	int64_t between_ns = INT64_MAX, call_ns = INT64_MAX, end_ns = INT64_MIN;
 
 	*ret_calls = 0;
+	ww_facts_index(f);
 	for (uint32_t k = f->syscall_first[thread]; k < f->syscall_first[thread + 1]; k++) {
 		const uint32_t i = f->syscall_of_thread[k];
 		const int64_t at_ns = f->syscall.start_ts_ns[i], dur_ns = f->syscall.dur_ns[i];

@@ -1,4 +1,5 @@
 /* facts.c - life of the facts, sealing and the look-ups by time. */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/par.h"
@@ -48,9 +49,22 @@ void ww_facts_release(struct ww_facts *f)
 }
 
 /* What is done last, side by side: the longest come first. */
-enum { SYSCALLS, STATES, INTERRUPTS, RUNS, PACKETS, LAST };
+enum { INTERRUPTS, PACKETS, LAST };
 
 static void seal_rows(void *ctx, uint32_t which)
+{
+	struct ww_facts *f = ctx;
+
+	if (which == INTERRUPTS)
+		ww_facts_sort_interrupts(f);
+	else
+		ww_facts_find_openers(f);
+}
+
+/* The same of the indices. */
+enum { SYSCALLS, STATES, RUNS, INDICES };
+
+static void index_rows(void *ctx, uint32_t which)
 {
 	struct ww_facts *f = ctx;
 	struct ww_pages *runs = &f->pages[WW_COLUMN_RUN_OF_CPU], *calls = &f->pages[WW_COLUMN_SYSCALL_OF_THREAD];
@@ -64,18 +78,37 @@ static void seal_rows(void *ctx, uint32_t which)
 	case STATES:
 		ww_facts_mark_states(f);
 		break;
-	case INTERRUPTS:
-		ww_facts_sort_interrupts(f);
-		break;
-	case RUNS:
+	default:
 		f->run_first = ww_facts_group(runs, f->run.cpu, f->run.start_ts_ns, f->run.n, f->host.ncpus);
 		f->run_of_cpu = runs->p;
 		ww_facts_mark_runs(f);
 		break;
-	default:
-		ww_facts_find_openers(f);
-		break;
 	}
+}
+
+void ww_facts_index(const struct ww_facts *facts)
+{
+	static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+	struct ww_facts *f = (struct ww_facts *)(uintptr_t)facts;
+
+	WW_DASSERT(f->sealed);
+	if (WW_LIKELY(atomic_load_explicit(&f->indexed, memory_order_acquire)))
+		return;
+	pthread_mutex_lock(&making);
+	if (!f->indexed) {
+		ww_par_run(INDICES, index_rows, f);
+		f->indexed = true;
+	}
+	pthread_mutex_unlock(&making);
+}
+
+static bool are_below(const uint32_t *v, uint32_t n, uint32_t end)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		most = WW_MAX(most, v[i]);
+	return !n || most < end;
 }
 
 int ww_facts_seal(struct ww_facts *f, struct ww_err *err)
@@ -90,15 +123,11 @@ int ww_facts_seal(struct ww_facts *f, struct ww_err *err)
 	f->host.ncpus = ncpus;
 	ww_touch_free(f->touch);
 	f->touch = NULL;
-	bool ok = ncpus <= (1u << 20) && ww_facts_sort_states(f);
-	if (ok) {
-		ww_facts_sort_cgroup_moves(f);
-		ww_par_run(LAST, seal_rows, f);
-		ok = f->syscall_first;
-	}
-	if (!ok)
+	if (ncpus > (1u << 20) || !are_below(f->syscall.thread, f->syscall.n, f->thread.n) || !ww_facts_sort_states(f))
 		return ww_err_set(err, WW_EINTERNAL, NULL, WW_ERR_NO_OFFSET,
 				  "a fact names a thread or CPU that does not exist");
+	ww_facts_sort_cgroup_moves(f);
+	ww_par_run(LAST, seal_rows, f);
 	f->sealed = true;
 	return 0;
 }
@@ -111,6 +140,7 @@ static uint32_t first_call_at(const struct ww_facts *f, uint32_t lo, uint32_t hi
 void ww_facts_calls(const struct ww_facts *f, uint32_t thread, int64_t from_ts_ns, int64_t to_ts_ns,
 		    uint32_t *ret_first, uint32_t *ret_n)
 {
+	ww_facts_index(f);
 	const uint32_t end = f->syscall_first[thread + 1];
 
 	*ret_first = first_call_at(f, f->syscall_first[thread], end, from_ts_ns);
@@ -132,7 +162,8 @@ static void narrow(const struct ww_marks *m, uint32_t step, int64_t ts_ns, uint3
 /* The first of the rows lo .. hi - 1 that starts at or after ts; hi: none does. */
 static uint32_t first_state_at(const struct ww_facts *f, uint32_t lo, uint32_t hi, int64_t ts_ns)
 {
-	narrow(&f->state_marks, WW_STATE_MARK_ROWS, ts_ns, &lo, &hi);
+	if (atomic_load_explicit(&f->indexed, memory_order_acquire))
+		narrow(&f->state_marks, WW_STATE_MARK_ROWS, ts_ns, &lo, &hi);
 	return ww_first_at(f->state.start_ts_ns, NULL, lo, hi, ts_ns);
 }
 
@@ -179,6 +210,7 @@ void ww_facts_runs(const struct ww_facts *f, uint32_t cpu, int64_t from_ts_ns, i
 	*ret_first = *ret_n = 0;
 	if (!f->sealed || cpu >= f->host.ncpus || from_ts_ns >= to_ts_ns)
 		return;
+	ww_facts_index(f);
 	const uint32_t begin = f->run_first[cpu], end = f->run_first[cpu + 1];
 	uint32_t first = first_run_at(f, begin, end, from_ts_ns);
 

@@ -10,6 +10,8 @@
 #ifndef WW_FACTS_H
 #define WW_FACTS_H
 
+#include <stdatomic.h>
+
 #include "base/err.h"
 #include "base/pages.h"
 #include "base/strtab.h"
@@ -110,7 +112,7 @@ struct ww_knowledge {
 		vectors, locks, numa, addresses, merges, threads; /* addresses: of packets; merges: of block requests; threads: each event says its own */
 };
 
-/* Left by sealing, for slices.h: a mark every so many rows. */
+/* Left by indexing, for slices.h: a mark every so many rows. */
 #define WW_STATE_MARK_ROWS 1024u
 #define WW_RUN_MARK_ROWS 64u
 struct ww_marks {
@@ -141,9 +143,9 @@ struct ww_facts {
 	struct ww_pages pages[WW_COLUMN_N]; /* where the columns are: long ones in a temporary file */
 	struct ww_facts_lazy *lazy; /* unpacks columns of a facts file as they are read; NULL: they are in `pages` */
 	struct ww_touch *touch; /* makes their pages ahead; NULL until a column is long, and when sealed */
-	/* sealed: states of thread t are rows state_first[t] .. state_first[t + 1] - 1, by start;
-	 * the same for runs per CPU through run_of_cpu (row numbers, by start). */
-	uint32_t *state_first;
+	uint32_t *state_first; /* sealed: states of thread t are rows state_first[t] .. state_first[t + 1] - 1, by start */
+	/* Made by ww_facts_index: the same for runs per CPU through run_of_cpu (row numbers, by start). */
+	atomic_bool indexed;
 	uint32_t *run_first, *run_of_cpu;
 	uint32_t *syscall_first, *syscall_of_thread; /* row numbers by (thread, start) */
 	struct ww_marks state_marks; /* kinds: the states */
@@ -152,8 +154,11 @@ struct ww_facts {
 
 void ww_facts_init(struct ww_facts *f);
 void ww_facts_release(struct ww_facts *f);
-/* Sorts and indexes. After it nothing is pushed. */
+/* Sorts. After it nothing is pushed. */
 int ww_facts_seal(struct ww_facts *f, struct ww_err *err);
+/* Of sealed facts, what not every question needs: made when it is asked for first, by any thread. The look-ups below ask
+ * for it; so does who reads it himself. */
+void ww_facts_index(const struct ww_facts *f);
 
 /* Room for more rows, when n == cap. */
 #define WW_FACT(name, doc) void ww_##name##_grow(struct ww_facts *f);

@@ -69,6 +69,7 @@ static void make_again(struct ww_facts_lazy *l)
 {
 	l->made = ww_xcalloc(1, sizeof(*l->made));
 	l->again->make(l->again->ctx, l->r.f, l->made);
+	ww_facts_index(l->made);
 }
 
 static void fill_buffer(struct ww_facts_lazy *l, const struct area *a, uint32_t unit)

@@ -287,6 +287,7 @@ int ww_facts_open(struct ww_facts *f, const struct ww_facts_key *key, const char
 		return rc;
 	}
 	f->sealed = true;
+	f->indexed = true;
 	*ret_notes = notes;
 	return 0;
 }
@@ -296,6 +297,8 @@ bool ww_facts_same_shape(const struct ww_facts *a, const struct ww_facts *b)
 	struct file_column c[FILE_COLUMNS_MAX];
 	const uint32_t n = ww_file_columns(c);
 
+	ww_facts_index(a);
+	ww_facts_index(b);
 	for (uint32_t i = 0; i < n; i++)
 		if (ww_file_rows(&c[i], a) != ww_file_rows(&c[i], b))
 			return false;

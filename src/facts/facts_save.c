@@ -291,6 +291,7 @@ int ww_facts_save(const struct ww_facts *f, const struct ww_facts_key *key, cons
 	char *path = ww_xstrdup(file), *slash = strrchr(path, '/');
 
 	WW_ASSERT(f->sealed && slash);
+	ww_facts_index(f);
 	ww_place_make_parents(path);
 	*slash = 0;
 	int dir = open(*path ? path : "/", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc;

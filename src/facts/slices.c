@@ -1,4 +1,4 @@
-/* slices.c - marks at sealing; time by state up to a point in time; differences. */
+/* slices.c - marks; time by state up to a point in time; differences. */
 #include "facts/slices.h"
 
 #include "base/par.h"
@@ -242,6 +242,7 @@ int ww_facts_slices(const struct ww_facts *f, uint32_t thread, int64_t from_ts_n
 
 	if (!f->sealed || thread >= f->thread.n)
 		return -WW_EUSAGE;
+	ww_facts_index(f);
 	struct lane l = {.f = f, .marks = &f->state_marks, .first = f->state_first[thread], .end = f->state_first[thread + 1],
 			 .step = STATE_STEP, .kinds = WW_ST_N, .add = add_states};
 	return make(&l, &w);
@@ -254,6 +255,7 @@ int ww_facts_cpu_slices(const struct ww_facts *f, uint32_t cpu, int64_t from_ts_
 
 	if (!f->sealed || cpu >= f->host.ncpus)
 		return -WW_EUSAGE;
+	ww_facts_index(f);
 	struct lane l = {.f = f, .marks = &f->run_marks, .first = f->run_first[cpu], .end = f->run_first[cpu + 1],
 			 .step = RUN_STEP, .kinds = 2, .add = add_runs};
 	return make(&l, &w);

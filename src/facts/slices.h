@@ -1,7 +1,7 @@
 /* slices.h - what a window of any width shows: in which state a thread was longest in each of its pixels, how long a
  * CPU was busy.
  *
- * Exact, and as fast for a window over the whole trace as for a millisecond: sealing leaves a mark every so many rows,
+ * Exact, and as fast for a window over the whole trace as for a millisecond: indexing leaves a mark every so many rows,
  * with the time spent in each state before it. The end of a slice is found between two marks, and what was spent up
  * to there is the mark's sum and the rows from the mark on; a slice is the difference of its two ends.
  *   rows   run 5 | blocked 20 | run 10 | ...   mark at row 2: run 5, blocked 20

@@ -107,12 +107,9 @@ static void mark_gaps(struct ww_facts *f)
 static void doubt_absent_cpus(struct ww_model *m)
 {
 	struct ww_state_cols *s = &m->f->state;
-	int16_t most = -1;
 	bool absent = false;
 
-	for (uint32_t i = 0; i < s->n; i++)
-		most = WW_MAX(most, s->cpu[i]);
-	for (int16_t c = 0; c <= most && !absent; c++)
+	for (int16_t c = 0; c <= m->queued_cpu && !absent; c++)
 		absent = (size_t)c >= m->cpus.n || !m->cpus.v[c].seen;
 	for (uint32_t i = 0; absent && i < s->n; i++)
 		if ((s->state[i] == WW_ST_RUNQUEUE || s->state[i] == WW_ST_PREEMPTED) && s->cpu[i] >= 0 &&

@@ -257,6 +257,7 @@ struct ww_model {
 		uint32_t name;
 	} calls[WW_ABI_N][WW_KNOWN_CALLS];
 	int64_t last_gap_end;
+	int16_t queued_cpu; /* the highest that a thread was ever put into the queue of */
 	uint32_t recorder; /* thread; WW_NONE: not told */
 	uint32_t soft_names[16], hrtimer_name, timer_name; /* 0: not needed yet */
 	struct ww_shared_more { /* row of state_more */

@@ -158,10 +158,17 @@ void ww_on_perf_switch(struct ww_model *m, const struct ww_event *ev)
 	ww_cpu_take(m, next, -1);
 }
 
+/* The CPU that it is in the queue of. */
+static void set_queue(struct ww_model *m, struct ww_thr *t, int64_t cpu)
+{
+	t->st.cpu = cpu >= 0 && cpu < WW_MAX_CPUS ? (int16_t)cpu : -1;
+	m->queued_cpu = WW_MAX(m->queued_cpu, t->st.cpu);
+}
+
 static void queue_on(struct ww_model *m, struct ww_thr *t, int64_t cpu, uint32_t wakeup)
 {
 	ww_open_more(&t->st)->wakeup = wakeup;
-	t->st.cpu = cpu >= 0 && cpu < WW_MAX_CPUS ? (int16_t)cpu : -1;
+	set_queue(m, t, cpu);
 	if (cpu >= 0 && (size_t)cpu < m->cpus.n) {
 		struct ww_thr *on = ww_thr_at(m, m->cpus.v[cpu].cur);
 
@@ -226,7 +233,7 @@ void ww_on_wakeup(struct ww_model *m, const struct ww_event *ev)
 	if (t->cpu >= 0)
 		t->early_wakeup = WW_NONE; /* done while it ran on: it did not leave the CPU */
 	else if (t->st.state == WW_ST_RUNQUEUE && ww_v_has(ev, S_WK_CPU))
-		t->st.cpu = (int16_t)ww_v_int(ev, S_WK_CPU, -1);
+		set_queue(m, t, ww_v_int(ev, S_WK_CPU, -1));
 	else if (t->st.state == WW_ST_BLOCKED)
 		wake(m, ev, false);
 }
@@ -257,5 +264,5 @@ void ww_on_migrate(struct ww_model *m, const struct ww_event *ev)
 		return;
 	struct ww_migration r = {.thread = t->index, .ts_ns = m->now, .from_cpu = t->st.cpu, .to_cpu = (int32_t)cpu};
 	ww_migration_push(m->f, &r);
-	t->st.cpu = (int16_t)cpu;
+	set_queue(m, t, cpu);
 }

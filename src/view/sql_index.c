@@ -72,11 +72,12 @@ uint32_t ww_sql_nkeys(const struct ww_sql *q, uint32_t host, const struct ww_sql
 	return c->kind == WW_SQ_REF ? q->host[host].n[c->ref] : 0;
 }
 
-/* The groups that sealing made; false: of another column. */
+/* The groups that indexing made; false: of another column. */
 static bool sealed_group(const struct ww_facts *f, const struct ww_sql_table *t, int col, struct ww_sql_group *g)
 {
 	if (col != t->grouped)
 		return false;
+	ww_facts_index(f);
 	if (!strcmp(t->fact->name, "state")) {
 		g->first = f->state_first;
 	} else if (!strcmp(t->fact->name, "run")) {

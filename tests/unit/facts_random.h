@@ -113,6 +113,8 @@ static inline const char *random_differ(const struct ww_facts *a, const struct w
 				return what;
 		}
 	}
+	ww_facts_index(a);
+	ww_facts_index(b);
 	if (memcmp(a->state_first, b->state_first, 4 * (a->thread.n + 1)) || memcmp(a->run_first, b->run_first, 4 * (a->host.ncpus + 1)) ||
 	    memcmp(a->syscall_first, b->syscall_first, 4 * (a->thread.n + 1)) ||
 	    (a->run.n && memcmp(a->run_of_cpu, b->run_of_cpu, 4 * a->run.n)) ||

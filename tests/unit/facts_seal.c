@@ -98,6 +98,7 @@ static void seal(const char *what, uint32_t n, uint32_t threads, uint32_t disord
 		wrong += !same_row(&s, &want[i].s);
 	}
 	is_i64(wrong, 0, "states by thread and start");
+	ww_facts_index(&f);
 	for (uint32_t t = 0; t < threads; t++) {
 		for (uint32_t i = f.state_first[t]; i < f.state_first[t + 1]; i++)
 			sum += f.state.thread[i] == t;

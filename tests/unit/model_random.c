@@ -118,6 +118,7 @@ static uint32_t broken(const struct ww_facts *f)
 			       f->thread.tid[t], f->thread.start_ts_ns[t], at, f->thread.end_ts_ns[t]);
 		bad += at != f->thread.end_ts_ns[t];
 	}
+	ww_facts_index(f);
 	for (uint32_t c = 0; c < f->host.ncpus; c++)
 		for (uint32_t i = f->run_first[c] + 1; i < f->run_first[c + 1]; i++) {
 			uint32_t a = f->run_of_cpu[i - 1], b = f->run_of_cpu[i];
