@@ -179,6 +179,7 @@ struct ww_vma {
 struct ww_proc {
 	int32_t pid;
 	uint32_t index;
+	uint32_t living;       /* threads that were met and have not ended */
 	WW_VEC(uint32_t) fds;  /* file index + 1 by descriptor; 0 unknown */
 	WW_VEC(struct ww_vma) vmas;
 	bool perf_maps; /* perf tells of these, an exec between the old ones and the new */

@@ -59,6 +59,17 @@ static void start_wait(struct ww_model *m, struct ww_thr *t, int64_t bits)
 	}
 }
 
+/* Nothing is asked of a process without threads. A main thread that was not met may still be there. */
+static void forget_dead_process(struct ww_model *m, const struct ww_thr *t)
+{
+	struct ww_proc *p = ww_proc_of(m, t);
+
+	if (!p || p->living || t->tid != p->pid)
+		return;
+	ww_vec_free(&p->fds);
+	ww_vec_free(&p->vmas);
+}
+
 /* told: bits as the run keeps them; 0 where the trace only tells whether it wanted to go on. */
 static void leave_cpu(struct ww_model *m, struct ww_thr *t, struct ww_thr *next, int64_t bits, uint16_t told, int32_t prio)
 {
@@ -75,6 +86,7 @@ static void leave_cpu(struct ww_model *m, struct ww_thr *t, struct ww_thr *next,
 	if (dead) {
 		m->f->thread.flags[t->index] |= WW_TF_EXITED;
 		ww_thr_end(m, t, m->now);
+		forget_dead_process(m, t);
 	} else if (runnable) {
 		ww_thr_state(m, t, m->now, t->throttled ? WW_ST_THROTTLED : WW_ST_PREEMPTED);
 		t->st.cpu = (int16_t)m->cpu_nr;

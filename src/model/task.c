@@ -129,6 +129,8 @@ static void revive(struct ww_model *m, struct ww_thr *t)
 	if (t->dead)
 		t->st = ww_open_unknown(m->f->thread.end_ts_ns[t->index]);
 	t->dead = t->exiting = false;
+	if (t->proc != WW_NONE)
+		m->proc.v[t->proc]->living++;
 	m->f->thread.flags[t->index] &= (uint8_t)~WW_TF_EXITED;
 	ww_cpu_lose(m, t->cpu);
 	t->cpu = -1;

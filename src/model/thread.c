@@ -77,6 +77,11 @@ void ww_thr_set_pid(struct ww_model *m, struct ww_thr *t, int32_t pid)
 	if (pid < 0 || pid > WW_MAX_TID || (t->proc != WW_NONE && m->proc.v[t->proc]->pid == pid))
 		return;
 	struct ww_proc *p = ww_proc_get(m, pid);
+	if (!t->dead) {
+		if (t->proc != WW_NONE)
+			m->proc.v[t->proc]->living--;
+		p->living++;
+	}
 	t->proc = p->index;
 	m->f->thread.pid[t->index] = pid;
 	m->f->thread.process[t->index] = p->index;
@@ -236,4 +241,6 @@ void ww_thr_end(struct ww_model *m, struct ww_thr *t, int64_t ts)
 	ww_thr_state(m, t, ts, WW_ST_UNKNOWN);
 	m->f->thread.end_ts_ns[t->index] = WW_MAX(ts, t->st.start);
 	t->dead = true;
+	if (t->proc != WW_NONE)
+		m->proc.v[t->proc]->living--;
 }
