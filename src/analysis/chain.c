@@ -41,19 +41,27 @@ static struct ww_link *cover_add(struct cover *c, int64_t to)
 		return NULL;
 	struct ww_link *l = push_link(c->opts);
 	*l = (struct ww_link){.start_ts_ns = c->at, .dur_ns = to - c->at, .thread = WW_NONE, .row = WW_NONE,
-			      .state = WW_ST_UNKNOWN, .detail = "", .brief = ""};
+			      .state = WW_ST_UNKNOWN};
 	c->at = to;
 	if (c->opts->budget)
 		c->opts->budget--;
 	return l;
 }
 
+static const struct ww_link_said *said(struct cover *c, const char *detail, const char *brief)
+{
+	struct ww_link_said *s = WW_ARENA_NEW(c->mem, struct ww_link_said);
+
+	*s = (struct ww_link_said){detail, brief};
+	return s;
+}
+
 static void cover_unknown(struct cover *c, int64_t to, const char *why)
 {
 	struct ww_link *l = cover_add(c, to);
 
-	if (l)
-		l->detail = why;
+	if (l && *why)
+		l->said = said(c, why, "");
 }
 
 /* A device, a timer or the network had the matter in hand until `to`. */
@@ -63,10 +71,9 @@ static void cover_thing(struct cover *c, int64_t to, enum ww_cause cause, const 
 	struct ww_link *l = cover_add(c, to);
 
 	if (l) {
-		l->brief = brief;
 		l->state = WW_ST_BLOCKED;
 		l->cause = cause;
-		l->detail = detail;
+		l->said = said(c, detail, brief);
 	}
 }
 
@@ -310,7 +317,7 @@ static void expand(struct ww_arena *mem, const struct ww_facts *f, struct ww_cha
 
 	*ret = (struct ww_link){
 		.start_ts_ns = WW_MAX(from, start), .thread = f->state.thread[row], .row = row, .state = f->state.state[row],
-		.cause = ww_state_cause(f, row), .certainty = f->state.certainty[row], .detail = "", .brief = "",
+		.cause = ww_state_cause(f, row), .certainty = f->state.certainty[row],
 	};
 	ret->dur_ns = WW_MIN(to, start + f->state.dur_ns[row]) - ret->start_ts_ns;
 	if (ret->state != WW_ST_BLOCKED)
@@ -324,9 +331,10 @@ static void expand(struct ww_arena *mem, const struct ww_facts *f, struct ww_cha
 	}
 	cover_wait(&c, ret->thread);
 	ret->nchain = (uint32_t)(opts->nstack - c.first);
-	ret->chain = WW_ARENA_ARRAY(mem, struct ww_link, ret->nchain ? ret->nchain : 1);
-	if (ret->nchain)
+	if (ret->nchain) {
+		ret->chain = WW_ARENA_ARRAY(mem, struct ww_link, ret->nchain);
 		memcpy(ret->chain, opts->stack + c.first, ret->nchain * sizeof(*ret->chain));
+	}
 	opts->nstack = c.first;
 }
 
@@ -338,7 +346,7 @@ void ww_chain_expand(struct ww_arena *mem, const struct ww_facts *f, struct ww_c
 
 void ww_link_words(struct ww_arena *mem, const struct ww_facts *f, const struct ww_link *l, struct ww_link_words *ret)
 {
-	*ret = (struct ww_link_words){.detail = l->detail, .woken_by = {.thread = WW_NONE, .name = "", .in = ""}};
+	*ret = (struct ww_link_words){.detail = ww_link_said(l).detail, .woken_by = {.thread = WW_NONE, .name = "", .in = ""}};
 	if (l->row == WW_NONE || l->again)
 		return;
 	ret->detail = ww_name_state_in(mem, f, l->row, l->start_ts_ns, l->start_ts_ns + l->dur_ns, true);

@@ -28,6 +28,12 @@ struct ww_woken {
 	const char *in;    /* system call that the waker was in, "" none */
 };
 
+/* What is no thread's doing. */
+struct ww_link_said {
+	const char *detail;
+	const char *brief; /* the same without what differs each time; "" none */
+};
+
 /* Of a large trace there are hundreds of thousands: what its state row tells in words is made when it is printed. */
 struct ww_link {
 	int64_t start_ts_ns, dur_ns;
@@ -37,10 +43,16 @@ struct ww_link {
 	bool cut : 1;      /* the chain was left out: depth or budget */
 	bool again : 1;    /* and so were its words: it is a wait further up */
 	uint32_t nchain;
-	const char *detail;  /* of what is no thread's doing; else "" */
-	const char *brief;   /* the same without what differs each time */
-	struct ww_link *chain;
+	union {
+		struct ww_link *chain;           /* of a row */
+		const struct ww_link_said *said; /* without a row: ww_link_said */
+	};
 };
+
+static inline struct ww_link_said ww_link_said(const struct ww_link *l)
+{
+	return l->row == WW_NONE && l->said ? *l->said : (struct ww_link_said){"", ""};
+}
 
 struct ww_link_words {
 	const char *detail;

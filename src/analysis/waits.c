@@ -105,7 +105,8 @@ static const char *leaf_detail(struct blame *b, const struct ww_link *l)
 	}
 	if (l->row != WW_NONE)
 		return ww_name_state(b->mem, b->f, l->row, false);
-	return *l->brief ? l->brief : l->detail;
+	const struct ww_link_said s = ww_link_said(l);
+	return *s.brief ? s.brief : s.detail;
 }
 
 /* The row like this one, by its index. */
@@ -283,11 +284,11 @@ static const char *parts_words(struct ww_arena *mem, struct blame_kind *k)
 uint32_t ww_blame_merge(struct ww_arena *mem, const struct ww_facts *f, const struct ww_blame_row *rows, uint32_t n,
 			struct ww_blame_row **ret)
 {
-	struct ww_blame_row *out = WW_ARENA_ARRAY(mem, struct ww_blame_row, n + 1);
-	struct blame_kind *kinds = WW_ARENA_ARRAY(mem, struct blame_kind, n + 1);
 	uint32_t nout = 0;
 
 	n = WW_MIN(n, MERGED_ROWS);
+	struct ww_blame_row *out = WW_ARENA_ARRAY(mem, struct ww_blame_row, n + 1);
+	struct blame_kind *kinds = WW_ARENA_ARRAY(mem, struct blame_kind, n + 1);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct ww_blame_row *r = &rows[i];
 		uint32_t k = 0;

@@ -100,7 +100,7 @@ static void put_other(struct ww_text *t, const struct ww_link *l, unsigned inden
 
 	ww_link_words(&t->mem, t->f, l, &w);
 	if (l->state == WW_ST_BLOCKED) /* a device, a timer, the network */
-		what = l->cause == WW_CA_UNKNOWN && *l->brief ? l->brief : ww_cause_name(l->cause);
+		what = l->cause == WW_CA_UNKNOWN && *ww_link_said(l).brief ? ww_link_said(l).brief : ww_cause_name(l->cause);
 
 	put_indent(t, indent);
 	fprintf(t->out, "%s%s%s%s%s %s%s%s\n", ww_paint_on(t, p), who, *who ? " " : "", what, ww_paint_off(t, p),
@@ -162,7 +162,7 @@ static void put_wait(struct ww_text *t, const struct ww_link *l, unsigned indent
 	else
 		fprintf(t->out, "--- %s\n", l->row != WW_NONE && ww_state_wakeup(t->f, l->row) != WW_NONE ?
 			"Woken up; the trace does not show by whom" :
-			strstr(l->detail, WW_NAME_OPEN) ? "Not over" : "No wakeup seen");
+			strstr(w.detail, WW_NAME_OPEN) ? "Not over" : "No wakeup seen");
 }
 
 /* A chain of one link which only repeats how the wait ended: the line "Woken up" says it. */

@@ -384,7 +384,7 @@ static const char *chain_of(struct play *p, uint32_t t)
 		const struct ww_link *c = &l.chain[i];
 
 		s = ww_arena_printf(&p->mem, "%s%s%s %s %d..%d", s, i ? ", " : "",
-				    c->thread == WW_NONE ? c->brief : ww_facts_str(&p->f, p->f.thread.comm[c->thread]),
+				    c->thread == WW_NONE ? ww_link_said(c).brief : ww_facts_str(&p->f, p->f.thread.comm[c->thread]),
 				    ww_state_name(c->state), (int)c->start_ts_ns, (int)(c->start_ts_ns + c->dur_ns));
 	}
 	return s;
