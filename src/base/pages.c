@@ -1,11 +1,11 @@
 /* pages.c - arrays on the heap, then mapped: a head of anonymous memory, and a place in an unlinked file behind it.
  *
- * A file is shared by up to 16 arrays, for making one is not cheap: array k of it has the bytes from k * 64 GB on, of
- * which only those that it uses have blocks. An array maps room behind its end, so that it seldom has to move.
+ *   addresses: [small pages, 128 KB][a large page, 2 MB, of memory or else of the file][large pages of the file ... ]
  *
- *   file: [array 0: 6 MB | hole ... ] [array 1: 2 MB | hole ... ] ...      offsets 0, 64 GB, ...
- *
- * Heads have small pages: most arrays are shorter than a few megabytes, and the file's pages are of 2 MB each.
+ * Most arrays are short: they have small pages. The first large page begins where the machine wants it, so that what is
+ * there stays where it is when the array goes on in it. A file is shared by up to 16 arrays, for making one is not cheap:
+ * array k of it has the bytes from k * 64 GB on, of which only those that it uses have blocks. An array maps room behind
+ * its end, so that it seldom has to move.
  */
 #include "base/pages.h"
 
@@ -18,7 +18,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HUGE_BYTES ((size_t)2 << 20)
 #define RESERVE_TIMES 8 /* addresses are cheap, moving is not */
 #define FILE_ARRAYS 16u
 #define ARRAY_BYTES (UINT64_C(64) << 30) /* 2^32 rows of the widest column, and as much again */
@@ -120,18 +119,24 @@ static bool file_grow(int fd, uint64_t from, uint64_t to)
 
 /* ---- arrays ---- */
 
+/* Up to a large page's end. */
 static size_t whole_pages(size_t bytes)
 {
-	return (bytes + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1); /* of any machine */
+	const size_t large = bytes <= WW_PAGES_SMALL_BYTES ? 0 : bytes - WW_PAGES_SMALL_BYTES;
+
+	return WW_PAGES_SMALL_BYTES + ((large + WW_PAGES_LARGE_BYTES - 1) & ~(WW_PAGES_LARGE_BYTES - 1));
 }
 
-static bool head_grow(struct ww_pages *g, size_t bytes)
+/* The first large page is anonymous, when there are not too many of these. */
+static bool take_large(struct ww_pages *g)
 {
-	if (atomic_fetch_add(&heads, bytes - g->head) + bytes - g->head > WW_PAGES_HEADS_BYTES) {
-		atomic_fetch_sub(&heads, bytes - g->head);
+	if (atomic_fetch_add(&heads, WW_PAGES_LARGE_BYTES) + WW_PAGES_LARGE_BYTES > WW_PAGES_HEADS_BYTES) {
+		atomic_fetch_sub(&heads, WW_PAGES_LARGE_BYTES);
 		return false;
 	}
-	g->head = bytes;
+	(void)madvise((char *)g->p + g->head, WW_PAGES_LARGE_BYTES, MADV_HUGEPAGE);
+	g->head += WW_PAGES_LARGE_BYTES;
+	g->bytes = g->head;
 	return true;
 }
 
@@ -142,31 +147,30 @@ static void release(struct ww_pages *g)
 		return;
 	}
 	munmap(g->p, g->reserved);
-	atomic_fetch_sub(&heads, g->head);
+	atomic_fetch_sub(&heads, g->head - WW_PAGES_SMALL_BYTES);
 	if (g->file)
 		place_leave(g->file, g->offset, g->bytes - g->head);
 }
 
-/* Addresses for `bytes`, and room behind them that is never touched, from a large page's begin on. The room differs from
- * a power of two, for columns that lie a power of two apart displace one another in the caches of some machines. */
+/* Addresses for `bytes`, and room behind them that is never touched. The room differs from a power of two, for columns
+ * that lie a power of two apart displace one another in the caches of some machines. */
 static bool reserve(struct ww_pages *g, size_t bytes)
 {
-	const size_t whole = whole_pages(bytes), room[] = {whole * RESERVE_TIMES + 17 * HUGE_BYTES, whole};
+	const size_t whole = whole_pages(bytes), room[] = {whole_pages(whole * RESERVE_TIMES) + 17 * WW_PAGES_LARGE_BYTES, whole};
 	char *p = MAP_FAILED;
 
 	for (size_t i = 0; i < WW_ARRAY_SIZE(room) && p == MAP_FAILED; i++) {
 		g->reserved = room[i];
-		p = mmap(NULL, room[i] + HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-			 -1, 0);
+		p = mmap(NULL, room[i] + WW_PAGES_LARGE_BYTES, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	}
 	if (p == MAP_FAILED)
 		return false;
-	const size_t before = -(uintptr_t)p & (HUGE_BYTES - 1);
+	const size_t before = -((uintptr_t)p + WW_PAGES_SMALL_BYTES) & (WW_PAGES_LARGE_BYTES - 1);
 	g->p = p + before;
 	if (before)
 		munmap(p, before);
-	munmap((char *)g->p + g->reserved, HUGE_BYTES - before);
-	(void)madvise(g->p, g->reserved, MADV_NOHUGEPAGE);
+	munmap((char *)g->p + g->reserved, WW_PAGES_LARGE_BYTES - before);
 	return true;
 }
 
@@ -191,7 +195,7 @@ static bool remap(struct ww_pages *g, size_t bytes)
 
 	if (!reserve(&to, bytes))
 		return false;
-	if (!tail_map(&to) || (g->head && mremap(g->p, g->head, g->head, MREMAP_MAYMOVE | MREMAP_FIXED, to.p) == MAP_FAILED)) {
+	if (!tail_map(&to) || mremap(g->p, g->head, g->head, MREMAP_MAYMOVE | MREMAP_FIXED, to.p) == MAP_FAILED) {
 		munmap(to.p, to.reserved);
 		return false;
 	}
@@ -212,10 +216,10 @@ static bool tail_begin(struct ww_pages *g)
 	return false;
 }
 
-/* The head is as long as it will be. */
+/* The head is as long as it will be. Reserving blocks takes a while: some for later, too. */
 static bool tail_grow(struct ww_pages *g, size_t bytes)
 {
-	bytes = g->head + whole_pages(bytes - g->head);
+	bytes = whole_pages(bytes + (bytes - g->head) / 2);
 	if (!g->file && !tail_begin(g))
 		return false;
 	if (!file_grow(g->file->fd, g->offset + g->bytes - g->head, g->offset + bytes - g->head))
@@ -235,37 +239,30 @@ static void move_to(struct ww_pages *g, const struct ww_pages *to)
 	*g = *to;
 }
 
-static bool move_to_mapped(struct ww_pages *g, size_t bytes)
+static bool begin_mapped(struct ww_pages *g, size_t bytes)
 {
-	struct ww_pages to = {0};
+	struct ww_pages to = {.head = WW_PAGES_SMALL_BYTES, .bytes = WW_PAGES_SMALL_BYTES};
 
 	if (!reserve(&to, bytes))
 		return false;
-	(void)head_grow(&to, WW_MIN(bytes, WW_PAGES_HEAD_BYTES));
-	to.bytes = to.head;
-	if (bytes > to.head && !tail_grow(&to, bytes)) {
-		release(&to);
-		return false;
-	}
 	move_to(g, &to);
 	return true;
 }
 
 static bool mapped_grow(struct ww_pages *g, size_t bytes)
 {
-	if (!g->file) {
-		if (!g->reserved || !head_grow(g, WW_MIN(bytes, WW_PAGES_HEAD_BYTES)))
-			return move_to_mapped(g, bytes);
-		g->bytes = g->head;
-	}
-	return g->bytes >= bytes || tail_grow(g, bytes);
+	if (!g->reserved && !begin_mapped(g, bytes))
+		return false;
+	return bytes <= g->bytes || (!g->file && g->head == WW_PAGES_SMALL_BYTES && take_large(g) && bytes <= g->bytes) ||
+	       tail_grow(g, bytes);
 }
 
 void *ww_pages_resize(struct ww_pages *g, size_t bytes)
 {
 	if (bytes <= g->bytes)
 		return g->p;
-	if (bytes <= WW_PAGES_HEAP_BYTES) {
+	/* One that is longer, and on the heap: no file could be had for it. */
+	if (bytes <= WW_PAGES_HEAP_BYTES || (!g->reserved && g->bytes > WW_PAGES_HEAP_BYTES)) {
 		g->p = ww_xrealloc(g->p, bytes);
 		memset((char *)g->p + g->bytes, 0, bytes - g->bytes);
 		g->bytes = bytes;

@@ -1,11 +1,11 @@
 /* pages.h - memory for one long array: on the heap, in anonymous memory, or in an unlinked temporary file.
  *
  *   struct ww_pages g = {0}; int64_t *v = ww_pages_resize(&g, n * 8); ... ww_pages_release(&g);
- * A short one is on the heap. A longer one is mapped, with room behind it. Its head is anonymous memory, as long as all heads
- * together are no more than WW_PAGES_HEADS_BYTES; what is behind it (of an array that got no head: all) is in a file, which
- * the kernel may write out when memory is short. Files are made in $TMPDIR, else /var/tmp, else /tmp; their blocks are
- * reserved before they are used, so that a full disk is found here and not by a signal. Several arrays share one. Where no
- * file can be had it is on the heap.
+ * A short one is on the heap. A longer one is mapped, with room behind it. Its head is anonymous memory: small pages, and
+ * behind them a large one, as long as there are not more of these than WW_PAGES_HEADS_BYTES. What is behind the head is in a
+ * file, which the kernel may write out when memory is short. Files are made in $TMPDIR, else /var/tmp, else /tmp; their
+ * blocks are reserved before they are used, so that a full disk is found here and not by a signal. Several arrays share one.
+ * Where no file can be had it is on the heap.
  */
 #ifndef WW_PAGES_H
 #define WW_PAGES_H
@@ -13,8 +13,9 @@
 #include "base/base.h"
 
 #define WW_PAGES_HEAP_BYTES ((size_t)32 << 10)   /* an array up to this long is on the heap */
-#define WW_PAGES_HEAD_BYTES ((size_t)2 << 20)    /* a head is no longer than this */
-#define WW_PAGES_HEADS_BYTES ((size_t)56 << 20)  /* of all arrays of the process */
+#define WW_PAGES_SMALL_BYTES ((size_t)512 << 10) /* of a longer one, in small pages */
+#define WW_PAGES_LARGE_BYTES ((size_t)2 << 20)   /* of any machine */
+#define WW_PAGES_HEADS_BYTES ((size_t)40 << 20)  /* anonymous large pages of all arrays of the process */
 
 struct ww_pages_file;
 

@@ -12,21 +12,22 @@
 #define WINDOW_LEAST (1u << 14)
 #define WINDOW_MOST (1u << 16)
 
-/* Doubles; long columns grow by half, for their blocks are reserved on the disk. */
-static uint32_t next_room(uint32_t room)
+static uint64_t window_rows(uint32_t cap)
 {
-	uint64_t more = room < 1u << 20 ? room : room / 2;
-
-	if (room >= 1u << 20)
-		more += WINDOW_LEAST - more % WINDOW_LEAST;
-	return room ? (uint32_t)WW_MIN(room + more, UINT32_MAX) : 64;
+	return WW_MAX(WW_MIN(cap / 2 / WINDOW_LEAST * WINDOW_LEAST, WINDOW_MOST), WINDOW_LEAST);
 }
 
 static uint32_t next_window(uint32_t cap, uint32_t room)
 {
-	uint64_t rows = WW_MAX(WW_MIN(cap / 2 / WINDOW_LEAST * WINDOW_LEAST, WINDOW_MOST), WINDOW_LEAST);
+	return (uint32_t)WW_MIN(cap + window_rows(cap), room);
+}
 
-	return (uint32_t)WW_MIN(cap + rows, room);
+/* Doubles up to the first window, and goes on by windows: no memory is meant for rows that do not come. */
+static uint32_t next_room(uint32_t room)
+{
+	if (!room)
+		return 64;
+	return room < WINDOW_LEAST ? room * 2 : (uint32_t)WW_MIN(room + window_rows(room), UINT32_MAX);
 }
 
 #define WW_FACT(name, doc)                                                               \

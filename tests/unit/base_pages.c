@@ -1,4 +1,4 @@
-/* base_pages.c - a long array that moves from the heap to anonymous memory and to a file: what was there stays, what is
+/* base_pages.c - a long array that goes on from the heap in anonymous memory and in a file: what was there stays, what is
  * new is zero, also where no file can be had or the file may not grow; there is no more anonymous memory than is said;
  * and jobs on several threads, each done once. */
 #include <signal.h>
@@ -79,52 +79,60 @@ static void without_a_file(void)
 	ww_pages_release(&g);
 }
 
+/* Its first large page ends here. */
+#define HEAD_BYTES (WW_PAGES_SMALL_BYTES + WW_PAGES_LARGE_BYTES)
+
 static void heads_end(void)
 {
-	enum { FIT = WW_PAGES_HEADS_BYTES / WW_PAGES_HEAD_BYTES, N = FIT + 3 };
+	enum { FIT = WW_PAGES_HEADS_BYTES / WW_PAGES_LARGE_BYTES, N = FIT + 3 };
 	struct ww_pages g[N] = {0}, again = {0};
 	unsigned anonymous = 0, files = 0;
 
 	for (int i = 0; i < N; i++) {
-		char *p = ww_pages_resize(&g[i], WW_PAGES_HEAD_BYTES);
+		char *p = ww_pages_resize(&g[i], HEAD_BYTES);
 
-		p[WW_PAGES_HEAD_BYTES - 1] = 1;
+		p[HEAD_BYTES - 1] = 1;
 		anonymous += !g[i].file && g[i].reserved;
-		files += g[i].file && !g[i].head;
+		files += g[i].file && g[i].head == WW_PAGES_SMALL_BYTES;
 	}
 	is_i64(anonymous, FIT, "as many in anonymous memory as there is room for");
-	is_i64(files, N - FIT, "the others in files");
-	char *p = ww_pages_resize(&g[0], WW_PAGES_HEAD_BYTES + 1);
-	ok(g[0].file && g[0].head && p[WW_PAGES_HEAD_BYTES - 1] == 1 && !p[WW_PAGES_HEAD_BYTES],
+	is_i64(files, N - FIT, "the others in files, all but their first bytes");
+	char *p = ww_pages_resize(&g[0], HEAD_BYTES + 1);
+	ok(g[0].file && g[0].head == HEAD_BYTES && p[HEAD_BYTES - 1] == 1 && !p[HEAD_BYTES],
 	   "one that is longer has a head and a file behind it");
-	ww_pages_resize(&again, WW_PAGES_HEAP_BYTES + 1);
+	ww_pages_resize(&again, WW_PAGES_SMALL_BYTES + 1);
 	ok(again.file, "no room for a head");
 	ww_pages_release(&g[1]);
 	ww_pages_release(&again);
-	ww_pages_resize(&again, WW_PAGES_HEAP_BYTES + 1);
+	ww_pages_resize(&again, WW_PAGES_SMALL_BYTES + 1);
 	ok(!again.file && again.reserved, "room that another one left");
 	for (int i = 0; i < N; i++)
 		ww_pages_release(&g[i]);
 	ww_pages_release(&again);
 }
 
-/* A head that may not grow any more: its contents go with it. */
-static void head_that_stops(void)
+/* Once it is mapped, an array stays where it is, whatever is behind what is there; so does what it holds. */
+static void stays_where_it_is(void)
 {
-	struct ww_pages g[WW_PAGES_HEADS_BYTES / WW_PAGES_HEAD_BYTES - 1] = {0}, half = {0}, last = {0};
-	uint64_t *v = ww_pages_resize(&last, WW_PAGES_HEAD_BYTES / 2);
+	struct ww_pages g[WW_PAGES_HEADS_BYTES / WW_PAGES_LARGE_BYTES] = {0}, small = {0};
+	uint64_t *v = ww_pages_resize(&small, WW_PAGES_HEAP_BYTES + 1);
 
 	v[1000] = 77;
-	for (size_t i = 0; i < WW_ARRAY_SIZE(g); i++)
-		ww_pages_resize(&g[i], WW_PAGES_HEAD_BYTES);
-	ww_pages_resize(&half, WW_PAGES_HEAD_BYTES / 2);
-	ok(!last.file && last.head && !half.file && half.head, "both in anonymous memory");
-	v = ww_pages_resize(&last, WW_PAGES_HEAD_BYTES);
-	ok(last.file && !last.head && v[1000] == 77 && !v[WW_PAGES_HEAD_BYTES / 8 - 1], "all of it in a file");
+	for (size_t i = 0; i < WW_ARRAY_SIZE(g); i++) /* all heads that there are */
+		ww_pages_resize(&g[i], HEAD_BYTES);
+	ok(small.reserved && !small.file, "in small pages");
+	ok(ww_pages_resize(&small, HEAD_BYTES) == (void *)v && small.file, "a file behind these");
+	ok(v[1000] == 77 && !v[WW_PAGES_SMALL_BYTES / 8] && !v[HEAD_BYTES / 8 - 1], "contents");
+	v = ww_pages_resize(&g[0], 4 * HEAD_BYTES);
+	ok(v == ww_pages_resize(&g[0], 5 * HEAD_BYTES) && g[0].head == HEAD_BYTES, "and behind a large page");
+	v[7] = 78;
+	v[4 * HEAD_BYTES / 8] = 79;
+	v = ww_pages_resize(&g[0], g[0].reserved + 1);
+	ok(v[7] == 78 && v[4 * HEAD_BYTES / 8] == 79, "contents where there are not addresses enough");
+	ok(((uintptr_t)g[0].p + WW_PAGES_SMALL_BYTES) % WW_PAGES_LARGE_BYTES == 0, "large pages begin where the machine's do");
 	for (size_t i = 0; i < WW_ARRAY_SIZE(g); i++)
 		ww_pages_release(&g[i]);
-	ww_pages_release(&half);
-	ww_pages_release(&last);
+	ww_pages_release(&small);
 }
 
 #define JOBS 1000
@@ -156,7 +164,7 @@ int main(void)
 	on_heap_and_in_a_file();
 	without_a_file();
 	heads_end();
-	head_that_stops();
+	stays_where_it_is();
 	jobs();
 	return done_testing();
 }
