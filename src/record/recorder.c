@@ -14,10 +14,9 @@
 
 #define FLUSH_NS             WW_NS_PER_S
 #define FLUSH_MISS_NS        (WW_NS_PER_S / 1000)
-#define NAP_NS               (20 * 1000 * 1000LL)
-#define NAP_LONG_NS          (50 * 1000 * 1000LL) /* a ring of NAP_LONG_BYTES takes 80 MB a second meanwhile */
-#define NAP_LONG_BYTES       (4u << 20)
+#define NAP_NS               (50 * 1000 * 1000LL)
 #define NAP_BUSY_NS          (2 * 1000 * 1000LL)
+#define NAP_BYTES_PER_S      (80ll << 20) /* what a ring has to take meanwhile */
 
 static int64_t now_ns(void)
 {
@@ -257,19 +256,25 @@ static int drain(struct ww_recorder *rec, struct ww_err *err)
 	return ww_ring_set_drain(&rec->rings, older, err);
 }
 
+/* A small ring is looked at more often. */
+static int64_t nap_ns(const struct ww_ring_set *s)
+{
+	int64_t full_ns = (int64_t)s->nsub * s->sub_bytes * (int64_t)WW_NS_PER_S / NAP_BYTES_PER_S;
+
+	return ww_ring_set_busy(s) ? NAP_BUSY_NS : WW_MAX(WW_MIN(full_ns, NAP_NS), NAP_BUSY_NS);
+}
+
 int ww_recorder_poll(struct ww_recorder *rec, int timeout_ms, struct ww_err *err)
 {
 	int64_t end = now_ns() + (int64_t)timeout_ms * 1000000;
-	bool small = (uint64_t)rec->rings.nsub * rec->rings.sub_bytes < NAP_LONG_BYTES;
 	int ret = drain(rec, err);
 
 	for (;;) {
 		int64_t left = end - now_ns();
-		int64_t nap = ww_ring_set_busy(&rec->rings) ? NAP_BUSY_NS : small ? NAP_NS : NAP_LONG_NS;
 
 		if (left <= 0)
 			return ret;
-		struct timespec ts = {.tv_nsec = WW_MIN(left, nap)};
+		struct timespec ts = {.tv_nsec = WW_MIN(left, nap_ns(&rec->rings))};
 		bool woken = clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL) == EINTR;
 		int r = drain(rec, err);
 		ret = ret ? ret : r;
