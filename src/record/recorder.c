@@ -318,7 +318,7 @@ int ww_recorder_stop(struct ww_recorder *rec, struct ww_err *err)
 	return ret;
 }
 
-int ww_recorder_snapshot(struct ww_recorder *rec, const char *outdir, struct ww_err *err)
+int ww_recorder_snapshot(struct ww_recorder *rec, const char *outdir, const uint8_t uuid[16], struct ww_err *err)
 {
 	struct ww_ring_set *s = &rec->rings;
 	int ret, r;
@@ -326,6 +326,7 @@ int ww_recorder_snapshot(struct ww_recorder *rec, const char *outdir, struct ww_
 	if (!rec->opts.flight_bytes)
 		return ww_err_set(err, WW_EUSAGE, NULL, WW_ERR_NO_OFFSET, "not in flight mode");
 	snprintf(s->outdir, sizeof(s->outdir), "%s", outdir);
+	memcpy(s->uuid, uuid, sizeof(s->uuid));
 	ww_ring_set_mark(s);
 	__atomic_store_n(&rec->skel->data_ctl->ww_shared.frozen, WW_FROZEN_SNAPSHOT, __ATOMIC_SEQ_CST);
 	settle();

@@ -69,9 +69,9 @@ int ww_recorder_poll(struct ww_recorder *rec, int timeout_ms, struct ww_err *err
 /* Detaches, drains everything, closes the stream files. */
 int ww_recorder_stop(struct ww_recorder *rec, struct ww_err *err);
 void ww_recorder_stats(struct ww_recorder *rec, struct ww_recorder_stats *ret);
-/* Flight mode: writes what the rings hold into `outdir` (exists already) as whole stream files, then
- * goes on recording. Events that happen meanwhile are in no snapshot, and counted. */
-int ww_recorder_snapshot(struct ww_recorder *rec, const char *outdir, struct ww_err *err);
+/* Flight mode: writes what the rings hold into `outdir` (exists already) as whole stream files of a trace of its own,
+ * then goes on recording. Events that happen meanwhile are in no snapshot, and counted. */
+int ww_recorder_snapshot(struct ww_recorder *rec, const char *outdir, const uint8_t uuid[16], struct ww_err *err);
 /* Where the oldest packet of the last snapshot begins; UINT64_MAX: it has none. */
 uint64_t ww_recorder_oldest_ts_ns(const struct ww_recorder *rec);
 /* The kernel's functions that were named so far (whywait_function), slot by slot; an empty name: a free slot. False:

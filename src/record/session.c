@@ -355,15 +355,18 @@ static int write_explanations(struct ww_session *s, int dirfd, struct ww_err *er
 static int fill_snapshot(struct ww_session *s, int dirfd, struct ww_err *err)
 {
 	struct ww_ctf_out o = {.file.fd = -1};
-	int rc = write_metadata(s, dirfd, err);
+	/* A trace of its own: what two of them have in common is twice there, and packets are numbered anew. */
+	int rc = ww_ctf_uuid_make(s->uuid, err);
 
+	if (!rc)
+		rc = write_metadata(s, dirfd, err);
 	if (!rc)
 		rc = open_dump(s, dirfd, 0, &o, err);
 	if (!rc)
 		rc = write_beginning(s, &o, err);
 	if (!rc) {
 		write_clock(s, &o, err);
-		rc = ww_recorder_snapshot(s->rec, s->snapshot_path, err);
+		rc = ww_recorder_snapshot(s->rec, s->snapshot_path, s->uuid, err);
 	}
 	if (!rc)
 		rc = write_explanations(s, dirfd, err);

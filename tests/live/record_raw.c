@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 		if (ww_recorder_poll(rec, 50, &err))
 			break;
 	if (o.flight_bytes)
-		ww_recorder_snapshot(rec, o.outdir, &err);
+		ww_recorder_snapshot(rec, o.outdir, o.uuid, &err);
 	r = ww_recorder_stop(rec, &err);
 	ww_recorder_stats(rec, &st);
 	fprintf(stderr, "events %" PRIu64 " bytes %" PRIu64 " packets %" PRIu64 " lost %" PRIu64 " misses %" PRIu64
