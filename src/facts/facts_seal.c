@@ -42,17 +42,37 @@ static int earlier(const void *a, const void *b, void *ctx)
 	return x < y ? -1 : x > y;
 }
 
-/* Rows in order of appending -> by start. Few are out of place, by whatever distance (a call whose entry is not
- * in the trace begins with its thread): those are taken out, sorted, and merged in from the end. */
+/* Puts the row among the last ones of n that are in order; false: it belongs farther to the front. */
+static bool put_near(uint32_t *rows, uint32_t n, uint32_t row, const int64_t *start)
+{
+	enum { NEAR = 16 };
+	uint32_t at = n;
+
+	if (WW_LIKELY(!n || start[rows[n - 1]] <= start[row])) {
+		rows[n] = row;
+		return true;
+	}
+	while (at && n - at < NEAR && start[rows[at - 1]] > start[row])
+		at--;
+	if (at && start[rows[at - 1]] > start[row])
+		return false;
+	memmove(rows + at + 1, rows + at, (n - at) * sizeof(*rows));
+	rows[at] = row;
+	return true;
+}
+
+/* Rows in order of appending -> by start. Few are out of place, by whatever distance: an interrupt ends after some that began
+ * later, a call whose entry is not in the trace begins with its thread. What has not far to go goes there; the others are
+ * taken out, sorted, and merged in from the end. */
 static void sort_group(uint32_t *rows, uint32_t n, const int64_t *start)
 {
 	uint32_t *late = ww_xmalloc(sizeof(*late) * n), kept = 0, nlate = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		if (kept && start[rows[kept - 1]] > start[rows[i]])
-			late[nlate++] = rows[i];
+		if (put_near(rows, kept, rows[i], start))
+			kept++;
 		else
-			rows[kept++] = rows[i];
+			late[nlate++] = rows[i];
 	qsort_r(late, nlate, sizeof(*late), earlier, (void *)(uintptr_t)start);
 	while (nlate) {
 		bool last = !kept || earlier(&rows[kept - 1], &late[nlate - 1], (void *)(uintptr_t)start) < 0;
@@ -132,17 +152,7 @@ static bool is_moved(uint32_t id)
 		((type *)m->to)[place[i]] = ((const type *)m->from)[i]
 #define GATHER(type)                                                             \
 	for (uint32_t i = begin; i < end; i++)                                   \
-		((type *)to)[i] = ((const type *)from)[order[i]]
-
-static void gather(void *to, const void *from, uint32_t size, const uint32_t *order, uint32_t begin, uint32_t end)
-{
-	switch (size) {
-	case 1: GATHER(uint8_t); break;
-	case 2: GATHER(uint16_t); break;
-	case 4: GATHER(uint32_t); break;
-	default: GATHER(uint64_t); break;
-	}
-}
+		((type *)m->to)[i] = ((const type *)m->from)[order[i]]
 
 static void scatter_part(void *ctx, uint32_t part)
 {
@@ -160,8 +170,14 @@ static void scatter_part(void *ctx, uint32_t part)
 static void gather_part(void *ctx, uint32_t part)
 {
 	const struct move *m = ctx;
+	const uint32_t *order = m->order, begin = ww_par_begin(m->n, m->parts, part), end = ww_par_begin(m->n, m->parts, part + 1);
 
-	gather(m->to, m->from, m->size, m->order, ww_par_begin(m->n, m->parts, part), ww_par_begin(m->n, m->parts, part + 1));
+	switch (m->size) {
+	case 1: GATHER(uint8_t); break;
+	case 2: GATHER(uint16_t); break;
+	case 4: GATHER(uint32_t); break;
+	default: GATHER(uint64_t); break;
+	}
 }
 
 /* Then it is the same wherever its rows go: certainty, of most traces. */
@@ -365,15 +381,48 @@ static uint32_t find_stretches(uint32_t *order, uint32_t n, struct stretches *re
 	return longest;
 }
 
-static void move_within(const struct stretches *s, char *column, uint32_t size, const uint32_t *order, char *room)
-{
-	for (size_t i = 0; i < s->of.n; i++) {
-		const uint32_t first = s->of.v[i].first, n = s->of.v[i].end - first;
-		char *at = column + (size_t)first * size;
-
-		memcpy(room, at, (size_t)n * size);
-		gather(at, room, size, order + first, 0, n);
+/* Most stretches are too short for a call of memcpy. */
+#define MOVE_WITHIN(type)                                                         \
+	for (size_t i = 0; i < s->of.n; i++) {                                    \
+		const uint32_t n = s->of.v[i].end - s->of.v[i].first;             \
+		const uint32_t *from = order + s->of.v[i].first;                  \
+		type *at = (type *)column + s->of.v[i].first, *was = room;        \
+		for (uint32_t k = 0; k < n; k++)                                  \
+			was[k] = at[k];                                           \
+		for (uint32_t k = 0; k < n; k++)                                  \
+			at[k] = was[from[k]];                                     \
 	}
+
+struct moving {
+	struct ww_facts *f;
+	const struct stretches *of;
+	const uint32_t *order;
+	uint32_t longest;
+};
+
+static uint32_t size_of(uint32_t id)
+{
+	uint32_t c = 0;
+
+	while (all_columns[c].id != id)
+		c++;
+	return all_columns[c].size;
+}
+
+static void move_within(void *ctx, uint32_t which)
+{
+	const struct moving *m = ctx;
+	const struct stretches *s = m->of;
+	const uint32_t *order = m->order, id = WW_COLUMN_interrupt_cpu + which;
+	void *column = m->f->pages[id].p, *room = ww_xmalloc((size_t)m->longest * sizeof(uint64_t) + 1);
+
+	switch (size_of(id)) {
+	case 1: MOVE_WITHIN(uint8_t); break;
+	case 2: MOVE_WITHIN(uint16_t); break;
+	case 4: MOVE_WITHIN(uint32_t); break;
+	default: MOVE_WITHIN(uint64_t); break;
+	}
+	free(room);
 }
 
 /* They were appended as they ended, so that most that are not in their place are near it; no other fact has the number of
@@ -387,11 +436,9 @@ void ww_facts_sort_interrupts(struct ww_facts *f)
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
 	sort_group(order, n, f->interrupt.start_ts_ns);
-	char *room = ww_xmalloc(find_stretches(order, n, &moved) * sizeof(uint64_t) + 1);
-	for (uint32_t c = 0; c < WW_ARRAY_SIZE(all_columns); c++)
-		if (all_columns[c].id >= WW_COLUMN_interrupt_cpu && all_columns[c].id < WW_COLUMNS_END_interrupt)
-			move_within(&moved, f->pages[all_columns[c].id].p, all_columns[c].size, order, room);
-	free(room);
+	struct moving m = {.f = f, .of = &moved, .order = order, .longest = find_stretches(order, n, &moved)};
+	if (moved.of.n)
+		ww_par_run(WW_COLUMNS_END_interrupt - WW_COLUMN_interrupt_cpu, move_within, &m);
 	free(order);
 	ww_vec_free(&moved.of);
 }

@@ -1,5 +1,5 @@
 /* facts_seal.c - sealing against a naive sort: states by thread and start, each with all its columns; row numbers
- * by CPU and thread. In order and out of order, short and so long that the columns are in files. */
+ * by CPU and thread; interrupts by start. In order and out of order, short and so long that the columns are in files. */
 #include "../tap.h"
 #include "facts/facts.h"
 
@@ -51,6 +51,32 @@ static int by_thread_and_start(const void *a, const void *b)
 	return x->nr < y->nr ? -1 : 1;
 }
 
+/* Its columns follow from the order of the pushes. */
+static struct ww_interrupt interrupt_of(uint32_t nr, int64_t start)
+{
+	return (struct ww_interrupt){.cpu = nr % 4, .kind = (uint8_t)(nr % 5), .vector = (int32_t)nr, .name = nr * 3, .start_ts_ns = start,
+				     .dur_ns = (int64_t)nr * 7, .raised_ts_ns = start - nr % 9, .nesting = (uint8_t)(nr % 3), .thread = nr ^ 5};
+}
+
+static bool interrupts_are_ordered(const struct ww_facts *f, uint32_t n)
+{
+	int64_t start = INT64_MIN;
+	uint32_t before = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ww_interrupt r = ww_interrupt_get(f, i), want = interrupt_of((uint32_t)r.vector, r.start_ts_ns);
+		const uint32_t nr = (uint32_t)r.vector;
+
+		if (r.start_ts_ns < start || (r.start_ts_ns == start && nr <= before) || nr >= n || r.cpu != want.cpu || r.kind != want.kind ||
+		    r.name != want.name || r.dur_ns != want.dur_ns || r.raised_ts_ns != want.raised_ts_ns ||
+		    r.nesting != want.nesting || r.thread != want.thread)
+			return false;
+		start = r.start_ts_ns;
+		before = nr;
+	}
+	return f->interrupt.n == n;
+}
+
 static void add_rows(struct ww_facts *f, struct expected *want, uint32_t n, uint32_t threads, uint32_t disorder)
 {
 	int64_t now = 0;
@@ -67,6 +93,8 @@ static void add_rows(struct ww_facts *f, struct expected *want, uint32_t n, uint
 		ww_state_full_push(f, want[i].s);
 		ww_run_push(f, &(struct ww_run){.cpu = t % 4, .thread = t, .start_ts_ns = start, .dur_ns = 1});
 		ww_syscall_push(f, &(struct ww_syscall){.thread = t, .start_ts_ns = start, .dur_ns = 1});
+		const struct ww_interrupt interrupt = interrupt_of(i, start);
+		ww_interrupt_push(f, &interrupt);
 	}
 }
 
@@ -109,6 +137,7 @@ static void seal(const char *what, uint32_t n, uint32_t threads, uint32_t disord
 	for (uint32_t c = 0; c < f.host.ncpus; c++)
 		rows &= ordered(f.run_of_cpu, f.run_first[c], f.run_first[c + 1], f.run.cpu, c, f.run.start_ts_ns);
 	ok(rows, "row numbers by CPU and by thread");
+	ok(interrupts_are_ordered(&f, n), "interrupts by start");
 	ww_facts_release(&f);
 	free(want);
 }
