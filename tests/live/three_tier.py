@@ -176,8 +176,10 @@ def judge(traces, said, truth, offset, common, whole):
             route.append('request %d: %s' % (n, ' '.join(order)))
         right = where(segments, c, [[common(t) for t in q] for q in ((asked, sent, updated), (commits, sent2, committed))], tid_w)
         if waited > 300000:
-            on_db = sum(overlap(s, common(a), common(b)) for a, b in waiting for s in segments if s['host'] == 'h2' and s['tid'])
-            shares.append((min(waited, on_db + 50000), waited)) # as exactly as the clocks are promised to be
+            # The answer may be in flight for a quarter of a millisecond: the CPU that is to take it in has others to serve.
+            on_db = sum(overlap(s, common(a), common(b)) for a, b in waiting for s in segments if s['host'] == 'h2' and
+                        (s['tid'] or s['kind'] == 'tcp'))
+            shares.append(min(1, (on_db + 50000) / waited))     # as exactly as the clocks are promised to be
         if right < 0.95 * (end - begin):
             place.append('request %d: %.3f of %.3f ms' % (n, right / 1e6, (end - begin) / 1e6))
             if os.environ.get('WW_KEEP'):
@@ -193,13 +195,9 @@ def judge(traces, said, truth, offset, common, whole):
     ok(not flush, "each COMMIT's fdatasync and the disk are on the path", flush)
     ok(len(unasked) <= ROUNDS // 4, 'that is so of nearly all: in %d of %d nobody waited while the database flushed' %
        (len(unasked), len(said['request'])), unasked)
-    # A few short requests, on a fast machine, are off by some 0.05 ms more, and it is not known why: all together count.
-    off = [x for x, of in shares if x <= 0.95 * of]
-    whole_share = sum(x for x, _ in shares) / max(1, sum(of for _, of in shares))
-    ok(len(shares) > ROUNDS // 2 and whole_share > 0.98 and len(off) <= ROUNDS // 10,
-       "while client and web server wait, as the raw events tell, the path is on the database: in %d requests, %.1f %% of the time, "
-       "less than 95 %% of %d, least %.1f %%" % (len(shares), 100 * whole_share, len(off),
-                                                 100 * min((x / of for x, of in shares), default=0)))
+    shares.sort()
+    ok(len(shares) > ROUNDS // 2 and shares[0] > 0.95, "while client and web server wait, as the raw events tell, the path is on the database, "
+       "or its answer in flight: in %d requests, least %.1f %%" % (len(shares), 100 * shares[0] if shares else 0))
 
 
 def main():
