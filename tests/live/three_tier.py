@@ -74,12 +74,12 @@ def record(net, db, where):
 
 def raw_waits(trace, offset, tids):
     """As babeltrace2 prints the recording, on CLOCK_MONOTONIC: by thread when it was blocked (switched out and not ready any
-    more, until it was woken), and when some thread was in fdatasync."""
+    more, until it was woken), when some thread was in fdatasync, and when a request of the disk was done."""
     p = subprocess.run(['babeltrace2', '--clock-seconds', trace], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                        stderr=subprocess.DEVNULL, text=True)
-    blocked, since, on, flushing, flushes = {t: [] for t in tids}, {}, {}, {}, []
+    blocked, since, on, flushing, flushes, done = {t: [] for t in tids}, {}, {}, {}, [], []
     for l in p.stdout.splitlines():
-        m = re.match(r'\[(\d+)\.(\d{9})\] .*? (sched_switch|sched_waking|syscall_entry_fdatasync|syscall_exit_fdatasync): \{ cpu_id = (\d+) \}, (.*)', l)
+        m = re.match(r'\[(\d+)\.(\d{9})\] .*? (sched_switch|sched_waking|block_rq_complete|syscall_entry_fdatasync|syscall_exit_fdatasync): \{ cpu_id = (\d+) \}, (.*)', l)
         if not m:
             continue
         t, event, cpu, fields = int(m.group(1)) * 10**9 + int(m.group(2)) - offset, m.group(3), m.group(4), m.group(5)
@@ -92,11 +92,13 @@ def raw_waits(trace, offset, tids):
             tid = int(re.search(r'\btid = (\d+)', fields).group(1))
             if tid in since:
                 blocked[tid].append((since.pop(tid), t))
+        elif event == 'block_rq_complete':
+            done.append(t)
         elif event == 'syscall_entry_fdatasync':
             flushing[on.get(cpu)] = t
         elif on.get(cpu) in flushing:
             flushes.append((flushing.pop(on.get(cpu)), t))
-    return blocked, flushes
+    return blocked, flushes, done
 
 
 def both_of(xs, ys, a, b):
@@ -147,7 +149,7 @@ def judge(traces, said, truth, offset, common, whole):
     wait for the database, whose answer may be there before it comes to that. Whether it did wait, the events tell."""
     route, place, flush, shape, shares, unasked = [], [], [], [], [], []
     web_tids = {x[0] for x in said['served'].values()}
-    blocked, flushes = raw_waits(whole, offset, web_tids | {x[0] for x in said['request'].values()})
+    blocked, flushes, done = raw_waits(whole, offset, web_tids | {x[0] for x in said['request'].values()})
     for n, (tid, begin, end) in sorted(said['request'].items()):
         own = lambda t: t + offset + CLOCKS[CLIENT][0] + (t + offset - truth['t0_ns']) * CLOCKS[CLIENT][1] // 10**9
         p = subprocess.run([W, 'path', '--json', '-q', '--tid', str(tid), '--from', str(own(begin)), '--to', str(own(end))] + traces,
@@ -169,7 +171,9 @@ def judge(traces, said, truth, offset, common, whole):
             s['kind'].startswith('running') or s['kind'] in AWAKE for s in segments[:first])
         both = both_of(blocked[tid_w], blocked[tid], begin, end)
         waiting = both_of(both, [(asked, updated), (commits, committed)], begin, end)
-        waited, flushed = length(waiting), length(both_of(both, flushes, commits, committed))
+        # Some virtual machines hide the threads that run them, and with them what a CPU did meanwhile: the disk's interrupts too.
+        seen = any(commits <= t <= committed for t in done)
+        waited, flushed = length(waiting), length(both_of(both, flushes, commits, committed)) if seen else 0
         if not flushed:
             unasked.append('request %d' % n)
         if order[0] != 'h0' or order[-1] != 'h0' or order[1:3] != ['h1', 'h2'] and not direct and waited:
@@ -193,7 +197,7 @@ def judge(traces, said, truth, offset, common, whole):
     ok(not route, 'each goes client -> web -> database, and comes back to the client', route)
     ok(not place, 'at least 95 % of each request is on the right host', place)
     ok(not flush, "each COMMIT's fdatasync and the disk are on the path", flush)
-    ok(len(unasked) <= ROUNDS // 4, 'that is so of nearly all: in %d of %d nobody waited while the database flushed' %
+    ok(len(unasked) <= ROUNDS // 4, 'that is so of nearly all: in %d of %d nobody waited while the database flushed, or the disk was not seen' %
        (len(unasked), len(said['request'])), unasked)
     shares.sort()
     ok(len(shares) > ROUNDS // 2 and shares[0] > 0.95, "while client and web server wait, as the raw events tell, the path is on the database, "
