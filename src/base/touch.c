@@ -2,6 +2,7 @@
 #include "base/touch.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 #include "base/par.h"
@@ -62,6 +63,7 @@ static void *work(void *arg)
 		if (some)
 			(void)madvise(r.p, r.bytes, MADV_POPULATE_WRITE);
 		pthread_mutex_unlock(&t->pages);
+		sched_yield(); /* who reads or models on this CPU comes first: the other waits for it */
 	}
 	return NULL;
 }
