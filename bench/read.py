@@ -12,7 +12,7 @@ back to the host meanwhile that is part of the result.
 What is not in DIR yet is made: whywait.ctf, trace.dat and perf.data are recorded here (root) while a loop of
 system calls and two processes on a pipe run; lttng.ctf is SMALL_LTTNG_TRACE repeated until it has three million
 events, and so may trace.dat be made of a small uncompressed one. --only: one file of DIR. `info` counts events by
-name; `report 1 ms` is the whole model with all facts that a report reads, and the report of the first millisecond; `threads` the
+name; `report 1 ms` is the whole model with all facts that a report reads, and the report of a millisecond; `threads` the
 model and a row for each thread; `report` has the chains behind all waits of the target, too.
 Below each: the file's size over the time, and what reading the bytes alone takes (cat)."""
 import argparse, os, shutil, statistics, subprocess, sys, time
@@ -99,7 +99,7 @@ def main():
     w, d = os.path.abspath(args.whywait), args.dir
     make(args)
     one = dict(os.environ, WHYWAIT_THREADS='1')
-    facts = [w, 'report', '-q', '--no-cache', '--from', '+0', '--to', '+0.001']
+    facts = [w, 'report', '-q', '--no-cache', '--from', '+0.1', '--to', '+0.101']
     for name in ('lttng.ctf', 'whywait.ctf'):
         t = os.path.join(d, name)
         if os.path.isdir(t) and shutil.which('babeltrace2') and args.only in (None, name):
