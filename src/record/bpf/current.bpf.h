@@ -3,7 +3,7 @@
  * Some virtual machines are run by threads in them, and hide these: while such a thread has a CPU no tracepoint tells of
  * anything there, the switch away from it included. A switch that comes from another thread than the one before went to
  * is the sign of such a machine; from then on each event that is somebody's doing looks at who is current. Those that
- * look at the current thread anyway, or are rare, always do.
+ * look at the current thread anyway, or are rare, or can see it for nearly nothing, always do.
  */
 #ifndef WW_CURRENT_BPF_H
 #define WW_CURRENT_BPF_H
@@ -91,12 +91,13 @@ static __always_inline void ww_see_current(void)
 }
 
 /* The same at what a thread does in user space: its registers are saved at the end of its own stack, the same place each
- * time, so while it is the place where they were when we looked last nobody else has the CPU. */
+ * time, so while it is the place where they were when we looked last nobody else has the CPU. That costs so little that no
+ * sign is waited for, which would come after the first hidden switch: calls of whom it gave the CPU to would be missing. */
 static __always_inline void ww_see_regs(struct pt_regs *regs)
 {
 	struct ww_ring_ctl *c = ww_this_cpu();
 
-	if (!READ_ONCE(ww_shared.hides) || READ_ONCE(c->regs) == (u64)regs)
+	if (READ_ONCE(c->regs) == (u64)regs)
 		return;
 	ww_see(bpf_get_current_task_btf());
 	WRITE_ONCE(c->regs, (u64)regs);
