@@ -64,7 +64,7 @@ static bool on_extra(void *ctx, int index, const char *arg)
 	case OPT_ALL: o->all = s->all_syscalls = true; return true;
 	case OPT_PID: return take_pids(o, arg);
 	case OPT_DURATION: return ww_dur_parse(arg, &o->run.dur_ns) && o->run.dur_ns > 0;
-	case OPT_MAX_SIZE: return ww_bytes_parse(arg, &o->run.max_bytes) && o->run.max_bytes > 0;
+	case OPT_MAX_SIZE: return ww_bytes_parse(arg, &o->run.session.max_bytes) && o->run.session.max_bytes > 0;
 	case OPT_LIGHT: s->light = true; return true;
 	case OPT_FLIGHT: return ww_bytes_parse(arg, &s->flight_bytes) && s->flight_bytes > 0;
 	case OPT_STACKS: s->stacks = true; return true;

@@ -203,10 +203,10 @@ static bool is_full(struct ww_record_run *r, struct ww_session *s, struct progre
 	struct ww_recorder_stats st;
 	char bytes[32];
 
-	if (!r->max_bytes)
+	if (!r->session.max_bytes)
 		return false;
 	ww_session_stats(s, &st);
-	if (st.bytes < r->max_bytes)
+	if (st.bytes < r->session.max_bytes)
 		return false;
 	progress_clear(p);
 	fprintf(stderr, "whywait: the trace has the size that --max-size allows (%s): recording stopped here%s\n",

@@ -15,7 +15,6 @@ struct ww_record_run {
 	int32_t pids[WW_RECORD_MAX_PIDS];
 	uint32_t npids;
 	int64_t dur_ns;               /* stop after; -1: no limit */
-	uint64_t max_bytes;           /* stop when the trace is as large, some sub-buffers more at most; 0: no limit */
 	bool as_root, quiet;
 	int verbose;
 	/* out */

@@ -278,7 +278,7 @@ int ww_recorder_poll(struct ww_recorder *rec, int timeout_ms, struct ww_err *err
 		bool woken = clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL) == EINTR;
 		int r = drain(rec, err);
 		ret = ret ? ret : r;
-		if (woken)
+		if (woken || (rec->opts.max_bytes && rec->rings.bytes >= rec->opts.max_bytes))
 			return ret;
 	}
 }

@@ -31,6 +31,7 @@ struct ww_recorder_opts {
 	bool all_syscalls;      /* system calls of every task, not of the target's tree alone */
 	bool syscalls_only;     /* nothing but system calls: for measuring and tests */
 	uint64_t flight_bytes;  /* > 0: ring size for each CPU in overwrite mode; written by a snapshot only */
+	uint64_t max_bytes;     /* ww_recorder_poll returns when so many are written; 0: no limit */
 };
 
 struct ww_recorder_stats {

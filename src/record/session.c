@@ -146,7 +146,7 @@ int ww_session_open(const struct ww_session_opts *opts, struct ww_session **ret,
 		goto fail;
 	struct ww_recorder_opts ro = {.light = opts->light, .stacks = opts->stacks,
 				      .all_syscalls = opts->all_syscalls, .ring_bytes = opts->ring_bytes,
-				      .flight_bytes = opts->flight_bytes};
+				      .flight_bytes = opts->flight_bytes, .max_bytes = opts->max_bytes};
 	memcpy(ro.uuid, s->uuid, 16);
 	/* Loading first: when the kernel refuses, an older trace has not been moved for nothing. */
 	rc = ww_privilege_check(err);

@@ -19,6 +19,7 @@ struct ww_session_opts {
 	bool outdir_or_other; /* when it is being recorded, see ww_outdir_make */
 	bool light, stacks, all_syscalls;
 	uint64_t flight_bytes, ring_bytes; /* see recorder.h */
+	uint64_t max_bytes; /* ww_session_tick returns when so many are written; 0: no limit */
 	bool share;                        /* this group may read what is recorded */
 	gid_t share_gid;
 };
