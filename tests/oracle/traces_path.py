@@ -235,10 +235,16 @@ for known in sorted(glob.glob(DIR + '/*/truth.txt')):
             zoo(os.path.basename(where), os.path.join(where, trace), list(truth(known)))
 
 # What the other READMEs say. Without sched_switch nobody can say who waited, and nobody is said.
-for t in ('tracecmd-fgraph/trace.dat', 'nfs-loopback/nfs-fgraph/trace.dat', 'ust-mpi', 'variants/tc-depth2.dat', 'variants/perf-switch.data'):
+for t in ('tracecmd-fgraph/trace.dat', 'nfs-loopback/nfs-fgraph/trace.dat', 'ust-mpi', 'variants/tc-depth2.dat'):
     p = subprocess.run([W, 'path', os.path.join(DIR, t)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     check([] if (p.returncode, p.stdout) == (1, b'') and b'sched_switch' in p.stderr else [p.returncode, p.stderr],
           t + ': no switches, so no path, and why')
+# perf's own records of switches tell who ran and who was ready, and of no wakeup: nobody is said to be behind a wait.
+p = subprocess.run([W, 'path', '--json', '-q', os.path.join(DIR, 'variants/perf-switch.data')], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+segments = json.loads(p.stdout)['segments']
+check([s for s in segments if s['tid'] != segments[0]['tid'] or s['kind'] not in ('unknown', 'running', 'runqueue', 'preempted')] +
+      [(a, b) for a, b in zip(segments, segments[1:]) if a['start_ns'] + a['dur_ns'] != b['start_ns']],
+      "variants/perf-switch.data: perf's records of switches, no wakeups: %d segments, each the thread's own" % len(segments))
 # What was lost: counted as by their makers, and what it touches is uncertain.
 for t, lost in (('lt-discard', None), ('tc-lossy.dat', 2552), ('perf-lossy.data', None)):
     rc, out = run('path', '--json', '-q', os.path.join(DIR, 'variants', t))
