@@ -82,6 +82,12 @@ static struct ww_pages_file *place_take(uint64_t *ret_offset)
 static void place_leave(struct ww_pages_file *f, uint64_t offset, size_t bytes)
 {
 	pthread_mutex_lock(&lock);
+	const bool alone = f->used == 1;
+	pthread_mutex_unlock(&lock);
+	if (!alone)
+		(void)fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes);
+	/* The others may leave at the same time: the file is there until each has. */
+	pthread_mutex_lock(&lock);
 	const bool last = !--f->used;
 	if (last && now == f)
 		now = NULL;
@@ -89,8 +95,6 @@ static void place_leave(struct ww_pages_file *f, uint64_t offset, size_t bytes)
 	if (last) {
 		close(f->fd);
 		free(f);
-	} else {
-		(void)fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes);
 	}
 }
 
