@@ -1,6 +1,6 @@
 /* pages.c - arrays on the heap, then mapped: a head of anonymous memory, and a place in an unlinked file behind it.
  *
- *   addresses: [small pages, 128 KB][a large page, 2 MB, of memory or else of the file][large pages of the file ... ]
+ *   addresses: [small pages][a large page, of memory or else of the file][large pages of the file ... ]
  *
  * Most arrays are short: they have small pages. The first large page begins where the machine wants it, so that what is
  * there stays where it is when the array goes on in it. A file is shared by up to 16 arrays, for making one is not cheap:
