@@ -119,8 +119,8 @@ uint32_t ww_file_by_name(struct ww_model *m, uint32_t name)
 			m->f->file.name[i] = name;
 		return i;
 	}
-	if (kind >= WW_FK_EVENTFD && kind != WW_FK_TTY)
-		return ww_file_new(m, kind, name); /* same name, another thing */
+	if (ww_file_is_anonymous(kind))
+		return ww_file_new(m, kind, name);
 	uint64_t *i = ww_u64map_get(&m->files_by_name, name, m->f->file.n, &isnew);
 	if (isnew)
 		push_file(m, kind, 0, 0, name);

@@ -448,6 +448,12 @@ void ww_cause_at_exit(struct ww_model *m, struct ww_thr *t, int64_t ret);
 enum ww_cause ww_cause_of_file(enum ww_file_kind kind);
 
 /* ---- fd.c ---- */
+/* No place in a file system: two of one name are two things. */
+static inline bool ww_file_is_anonymous(enum ww_file_kind kind)
+{
+	return kind >= WW_FK_EVENTFD && kind <= WW_FK_ANON_OTHER && kind != WW_FK_TTY;
+}
+
 uint32_t ww_file_intern(struct ww_model *m, enum ww_file_kind kind, uint32_t dev, uint64_t ino);
 /* The file has this name from now. Another one before: it was another file, whose inode number is reused. */
 void ww_file_named(struct ww_model *m, enum ww_file_kind kind, uint32_t dev, uint64_t ino, uint32_t name);

@@ -104,7 +104,7 @@ void ww_on_own_file(struct ww_model *m, const struct ww_event *ev)
 	const enum ww_file_kind kind = (enum ww_file_kind)ww_v_u64(ev, 0);
 	uint32_t name = ww_v_str(m, ev, 3);
 
-	if (kind >= WW_FK_EVENTFD && kind <= WW_FK_ANON_OTHER && kind != WW_FK_TTY)
+	if (ww_file_is_anonymous(kind))
 		name = anonymous_name(m, name);
 	ww_file_named(m, kind, (uint32_t)ww_v_u64(ev, 1), ww_v_u64(ev, 2), name);
 }

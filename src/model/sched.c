@@ -70,12 +70,24 @@ static void forget_dead_process(struct ww_model *m, const struct ww_thr *t)
 	ww_vec_free(&p->vmas);
 }
 
+/* prev goes and next comes; false: damaged, for no switch goes to itself. */
+static bool is_switch(struct ww_model *m, struct ww_thr *prev, const struct ww_thr *next)
+{
+	if (!prev || !next || prev == next)
+		return false;
+	if (m->cpu->cur != prev->index)
+		ww_cpu_resync(m, prev);
+	return true;
+}
+
 /* told: bits as the run keeps them; 0 where the trace only tells whether it wanted to go on. */
 static void leave_cpu(struct ww_model *m, struct ww_thr *t, struct ww_thr *next, int64_t bits, uint16_t told, int32_t prio)
 {
 	bool runnable = !(bits & ST_BITS) || (bits & ST_PREEMPTED);
 	bool dead = !runnable && (bits & ST_DEAD);
 
+	ww_cpu_drop_frames(m);
+	ww_loopback_switched(m->cpu, next->idle);
 	uint32_t run = ww_cpu_end_run(m, m->cpu, t->index, m->now, runnable ? WW_RE_PREEMPTED : dead ? WW_RE_EXITED : WW_RE_BLOCKED,
 				      told, next->index);
 	if (run != WW_NONE)
@@ -133,18 +145,14 @@ void ww_on_switch(struct ww_model *m, const struct ww_event *ev)
 	struct ww_thr *prev = ww_cpu_thread(m, ww_v_int(ev, S_SW_PREV, -1));
 	struct ww_thr *next = ww_cpu_thread(m, ww_v_int(ev, S_SW_NEXT, -1));
 
-	if (!prev || !next || prev == next)
-		return; /* damaged: no switch goes to itself */
-	if (m->cpu->cur != prev->index)
-		ww_cpu_resync(m, prev);
+	if (!is_switch(m, prev, next))
+		return;
 	if (!prev->idle && ww_v_has(ev, S_SW_PREV_COMM))
 		ww_thr_set_comm(m, prev, &ev->v[S_SW_PREV_COMM]);
 	if (!next->idle && ww_v_has(ev, S_SW_NEXT_COMM))
 		ww_thr_set_comm(m, next, &ev->v[S_SW_NEXT_COMM]);
 	if (WW_UNLIKELY(ww_v_has(ev, S_SW_CHAIN) || ww_v_has(ev, S_SW_KERNEL_STACK) || ww_v_has(ev, S_SW_USER_STACK)))
 		ww_stack_at_switch(m, prev, ev);
-	ww_cpu_drop_frames(m);
-	ww_loopback_switched(m->cpu, next->idle);
 	const int64_t bits = ww_v_int(ev, S_SW_STATE, 0);
 	const uint16_t told = (uint16_t)(WW_RUN_STATE_SEEN | (bits & ST_BITS) | (bits & ST_PREEMPTED ? 0x100 : 0));
 	leave_cpu(m, prev, next, bits, told, ww_v_prio(m, ev, S_SW_PREV_PRIO));
@@ -162,10 +170,8 @@ void ww_on_perf_switch(struct ww_model *m, const struct ww_event *ev)
 	m->f->knows.switches = true;
 	const int64_t tid = ww_v_int(ev, TID, -1); /* -1 of one that has exited: its number is given back */
 	struct ww_thr *prev = tid < 0 ? ww_thr_current(m) : ww_cpu_thread(m, tid), *next = ww_cpu_thread(m, ww_v_int(ev, NEXT, -1));
-	if (!prev || !next || prev == next)
+	if (!is_switch(m, prev, next))
 		return;
-	if (m->cpu->cur != prev->index)
-		ww_cpu_resync(m, prev);
 	leave_cpu(m, prev, next, ww_v_int(ev, PREEMPT, 0) ? 0 : prev->exiting ? ST_DEAD : ST_SLEEPS, 0, -1);
 	ww_cpu_take(m, next, -1);
 }
