@@ -147,25 +147,20 @@ void ww_json_end(struct ww_json *j)
 		j->row_depth = WW_JSON_MAX_DEPTH;
 }
 
-static void put_u64(struct ww_json *j, uint64_t v)
-{
-	char digits[WW_DIGITS], *end = digits + sizeof(digits), *from = ww_digits_put(v, end);
-
-	put(j, from, (size_t)(end - from));
-}
-
 void ww_json_i64(struct ww_json *j, const char *key, int64_t v)
 {
+	char text[1 + WW_DIGITS], *end = text + sizeof(text), *from = ww_number_put(v, end);
+
 	lead(j, key);
-	if (v < 0)
-		put_char(j, '-');
-	put_u64(j, v < 0 ? -(uint64_t)v : (uint64_t)v);
+	put(j, from, (size_t)(end - from));
 }
 
 void ww_json_u64(struct ww_json *j, const char *key, uint64_t v)
 {
+	char text[WW_DIGITS], *end = text + sizeof(text), *from = ww_digits_put(v, end);
+
 	lead(j, key);
-	put_u64(j, v);
+	put(j, from, (size_t)(end - from));
 }
 
 void ww_json_f64(struct ww_json *j, const char *key, double v)

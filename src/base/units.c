@@ -18,6 +18,14 @@ char *ww_digits_put(uint64_t v, char *end)
 	return end;
 }
 
+char *ww_number_put(int64_t v, char *end)
+{
+	end = ww_digits_put(v < 0 ? -(uint64_t)v : (uint64_t)v, end);
+	if (v < 0)
+		*--end = '-';
+	return end;
+}
+
 /* Four significant digits: 2.668, 26.68, 266.8, 2668. */
 static int decimals(double v)
 {

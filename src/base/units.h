@@ -10,6 +10,8 @@
 /* The number's digits, which end before `end`: where they begin, at most WW_DIGITS bytes before it. */
 #define WW_DIGITS 20
 char *ww_digits_put(uint64_t v, char *end);
+/* The same of a signed one, and its minus: at most 1 + WW_DIGITS bytes. */
+char *ww_number_put(int64_t v, char *end);
 /* "2.668 ms", "41 ns", "1.204 s": four significant digits. Returns buf, which has room for it with WW_DUR_BYTES. */
 #define WW_DUR_BYTES 24
 char *ww_dur_format(int64_t dur_ns, char *buf, size_t size);

@@ -11,10 +11,8 @@ static bool is_words(const struct ww_column *c)
 
 static const char *number_text(struct ww_text *t, int64_t v)
 {
-	char digits[1 + WW_DIGITS], *end = digits + sizeof(digits), *from = ww_digits_put(v < 0 ? -(uint64_t)v : (uint64_t)v, end);
+	char text[1 + WW_DIGITS], *end = text + sizeof(text), *from = ww_number_put(v, end);
 
-	if (v < 0)
-		*--from = '-';
 	return ww_arena_strndup(&t->mem, from, (size_t)(end - from));
 }
 
