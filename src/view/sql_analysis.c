@@ -137,6 +137,12 @@ static bool given(const struct answer *w, int arg)
 	return w->given & 1u << arg;
 }
 
+/* A bound of the times asked for. Outside of what a trace can be, arithmetic on times would wrap. */
+static int64_t bound_of(const struct answer *w, int arg)
+{
+	return WW_MAX(WW_MIN(w->arg[arg], INT64_MAX / 4), 0);
+}
+
 /* A command's own rows are another's only where the analysis makes a difference, and the trace names a command. */
 static struct ww_query query_of(const struct ww_sql *q, const struct ww_analysis *a, const struct answer *w, uint32_t host)
 {
@@ -151,9 +157,9 @@ static struct ww_query query_of(const struct ww_sql *q, const struct ww_analysis
 	if (given(w, ARG_CGROUP))
 		r.cgroup = w->words[ARG_CGROUP];
 	if (given(w, ARG_FROM))
-		r.from_ts_ns = ww_set_local(q->set, host, w->arg[ARG_FROM]);
+		r.from_ts_ns = ww_set_local(q->set, host, bound_of(w, ARG_FROM));
 	if (given(w, ARG_TO))
-		r.to_ts_ns = ww_set_local(q->set, host, w->arg[ARG_TO]);
+		r.to_ts_ns = ww_set_local(q->set, host, bound_of(w, ARG_TO));
 	if (given(w, ARG_EVERY))
 		r.every_ns = w->arg[ARG_EVERY];
 	if (given(w, ARG_MIN_DUR))
@@ -182,14 +188,12 @@ static int ask(struct analysis_vtab *v, struct answer *w)
 	char text[1200];
 	int rc = 0;
 
-	/* Outside of what a trace can be, arithmetic on times would wrap. */
-	for (int i = ARG_FROM; i <= ARG_TO; i++)
-		if (given(w, i))
-			w->arg[i] = WW_MAX(WW_MIN(w->arg[i], INT64_MAX / 4), 0);
-	if (given(w, ARG_FROM) && given(w, ARG_TO) && w->arg[ARG_FROM] > w->arg[ARG_TO])
-		return fail(v, "%s: from_ts is after to_ts", v->a->name);
-	if (given(w, ARG_FROM) && given(w, ARG_TO) && w->arg[ARG_FROM] == w->arg[ARG_TO])
-		return SQLITE_OK; /* an empty range has no rows */
+	if (given(w, ARG_FROM) && given(w, ARG_TO)) {
+		if (bound_of(w, ARG_FROM) > bound_of(w, ARG_TO))
+			return fail(v, "%s: from_ts is after to_ts", v->a->name);
+		if (bound_of(w, ARG_FROM) == bound_of(w, ARG_TO))
+			return SQLITE_OK; /* an empty range has no rows */
+	}
 	w->parts = WW_ARENA_ARRAY(&w->mem, struct part, q->nhosts);
 	for (uint32_t h = 0; h < q->nhosts; h++) {
 		if (given(w, ARG_MACHINE) && w->arg[ARG_MACHINE] != h)
@@ -257,13 +261,11 @@ static int analysis_filter(sqlite3_vtab_cursor *cur, int num, const char *str, i
 	ww_arena_init(&w->mem);
 	for (int i = 0; i < nvals && !rc; i++)
 		rc = take_argument(v, w, str[i] - 'A', vals[i]);
-	struct answer asked = *w;
-	if (!rc && v->last && same(v->last, &asked)) {
+	if (!rc && v->last && same(v->last, w)) {
 		leave(w);
 		w = v->last;
 		note_lacks(v, w);
 	} else if (!rc && !(rc = ask(v, w))) {
-		memcpy(w->arg, asked.arg, sizeof(w->arg));
 		w->first_rowid = first_rowid(w);
 		leave(v->last);
 		v->last = w;
