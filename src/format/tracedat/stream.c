@@ -290,7 +290,7 @@ int td_stream_next(struct td_trace *t, struct td_stream *s, struct ww_err *err)
 			uint32_t n = s->page_end - s->p >= 8 ? rd32(t, s->p + 4) : 0;
 			len = n < 4 ? UINT32_MAX : (((uint64_t)n - 4 + 3) & ~3ull);
 		}
-		if (WW_UNLIKELY(len > (uint64_t)(s->page_end - s->p) - head)) {
+		if (WW_UNLIKELY(head + len > (uint64_t)(s->page_end - s->p))) {
 			int rc = bad_record(t, s, "a record goes past the end of its page", err);
 			if (rc)
 				return rc;
