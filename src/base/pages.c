@@ -1,6 +1,6 @@
 /* pages.c - arrays on the heap, then mapped: a head of anonymous memory, and a place in an unlinked file behind it.
  *
- *   addresses: [small pages][a large page, of memory or else of the file][large pages of the file ... ]
+ *   addresses: [small pages][large pages of memory ... ][large pages of the file ... ]
  *
  * Most arrays are short: they have small pages. The first large page begins where the machine wants it, so that what is
  * there stays where it is when the array goes on in it. A file is shared by up to 16 arrays, for making one is not cheap:
@@ -29,7 +29,8 @@ struct ww_pages_file {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what is below, and of every file's numbers and size */
 static struct ww_pages_file *now;			  /* whose places are given; NULL none */
-static atomic_size_t heads;				  /* bytes of all of them */
+static atomic_size_t heads;				  /* bytes of all arrays' anonymous large pages */
+static atomic_size_t heads_most = WW_PAGES_HEADS_BYTES;
 
 /* ---- files ---- */
 
@@ -131,14 +132,16 @@ static size_t whole_pages(size_t bytes)
 	return WW_PAGES_SMALL_BYTES + ((large + WW_PAGES_LARGE_BYTES - 1) & ~(WW_PAGES_LARGE_BYTES - 1));
 }
 
-/* The first large page is anonymous, when there are not too many of these. */
+/* One more of them is anonymous: as long as no file has begun behind them, nor must, for there are no more addresses, and
+ * all arrays have not too many. */
 static bool take_large(struct ww_pages *g)
 {
-	if (atomic_fetch_add(&heads, WW_PAGES_LARGE_BYTES) + WW_PAGES_LARGE_BYTES > WW_PAGES_HEADS_BYTES) {
+	if (g->file || g->head + WW_PAGES_LARGE_BYTES >= g->reserved)
+		return false;
+	if (atomic_fetch_add(&heads, WW_PAGES_LARGE_BYTES) + WW_PAGES_LARGE_BYTES > atomic_load(&heads_most)) {
 		atomic_fetch_sub(&heads, WW_PAGES_LARGE_BYTES);
 		return false;
 	}
-	(void)madvise((char *)g->p + g->head, WW_PAGES_LARGE_BYTES, MADV_HUGEPAGE);
 	g->head += WW_PAGES_LARGE_BYTES;
 	g->bytes = g->head;
 	return true;
@@ -175,6 +178,7 @@ static bool reserve(struct ww_pages *g, size_t bytes)
 	if (before)
 		munmap(p, before);
 	munmap((char *)g->p + g->reserved, WW_PAGES_LARGE_BYTES - before);
+	(void)madvise((char *)g->p + WW_PAGES_SMALL_BYTES, g->reserved - WW_PAGES_SMALL_BYTES, MADV_HUGEPAGE);
 	return true;
 }
 
@@ -257,8 +261,10 @@ static bool mapped_grow(struct ww_pages *g, size_t bytes)
 {
 	if (!g->reserved && !begin_mapped(g, bytes))
 		return false;
-	return bytes <= g->bytes || (!g->file && g->head == WW_PAGES_SMALL_BYTES && take_large(g) && bytes <= g->bytes) ||
-	       tail_grow(g, bytes);
+	while (bytes > g->bytes)
+		if (!take_large(g))
+			return tail_grow(g, bytes);
+	return true;
 }
 
 void *ww_pages_resize(struct ww_pages *g, size_t bytes)
@@ -276,6 +282,13 @@ void *ww_pages_resize(struct ww_pages *g, size_t bytes)
 	if (!mapped_grow(g, bytes))
 		move_to(g, &(struct ww_pages){.p = ww_xcalloc(1, bytes), .bytes = bytes});
 	return g->p;
+}
+
+void ww_pages_allow(size_t bytes)
+{
+	const size_t machine = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+
+	atomic_store(&heads_most, WW_MAX(WW_MIN(bytes, machine / 32), WW_PAGES_HEADS_BYTES));
 }
 
 void ww_pages_release(struct ww_pages *g)

@@ -2,7 +2,7 @@
  *
  *   struct ww_pages g = {0}; int64_t *v = ww_pages_resize(&g, n * 8); ... ww_pages_release(&g);
  * A short one is on the heap. A longer one is mapped, with room behind it. Its head is anonymous memory: small pages, and
- * behind them a large one, as long as there are not more of these than WW_PAGES_HEADS_BYTES. What is behind the head is in a
+ * behind them large ones, as long as all arrays have not more of these than they may. What is behind the head is in a
  * file, which the kernel may write out when memory is short. Files are made in $TMPDIR, else /var/tmp, else /tmp; their
  * blocks are reserved before they are used, so that a full disk is found here and not by a signal. Several arrays share one.
  * Where no file can be had it is on the heap.
@@ -15,7 +15,7 @@
 #define WW_PAGES_HEAP_BYTES ((size_t)32 << 10)   /* an array up to this long is on the heap */
 #define WW_PAGES_SMALL_BYTES ((size_t)512 << 10) /* of a longer one, in small pages */
 #define WW_PAGES_LARGE_BYTES ((size_t)2 << 20)   /* of any machine */
-#define WW_PAGES_HEADS_BYTES ((size_t)40 << 20)  /* anonymous large pages of all arrays of the process */
+#define WW_PAGES_HEADS_BYTES ((size_t)24 << 20)  /* anonymous large pages of all arrays, unless more are allowed */
 
 struct ww_pages_file;
 
@@ -32,5 +32,8 @@ struct ww_pages { /* zeroed: empty */
  * may move. Returns where it is. Ends the process when there is neither disk nor memory, as ww_xmalloc does. */
 void *ww_pages_resize(struct ww_pages *g, size_t bytes);
 void ww_pages_release(struct ww_pages *g);
+/* From now on all arrays of the process together may have so many bytes of anonymous large pages, but no more than a 32nd
+ * of the machine's memory, and no less than WW_PAGES_HEADS_BYTES. */
+void ww_pages_allow(size_t bytes);
 
 #endif

@@ -66,22 +66,24 @@ static bool put_near(uint32_t *rows, uint32_t n, uint32_t row, const int64_t *st
  * taken out, sorted, and merged in from the end. */
 static void sort_group(uint32_t *rows, uint32_t n, const int64_t *start)
 {
-	uint32_t *late = ww_xmalloc(sizeof(*late) * n), kept = 0, nlate = 0;
+	WW_VEC(uint32_t) late = {0};
+	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (put_near(rows, kept, rows[i], start))
 			kept++;
 		else
-			late[nlate++] = rows[i];
-	qsort_r(late, nlate, sizeof(*late), earlier, (void *)(uintptr_t)start);
-	while (nlate) {
-		bool last = !kept || earlier(&rows[kept - 1], &late[nlate - 1], (void *)(uintptr_t)start) < 0;
+			*ww_vec_push(&late) = rows[i];
+	if (late.n)
+		qsort_r(late.v, late.n, sizeof(*late.v), earlier, (void *)(uintptr_t)start);
+	while (late.n) {
+		bool last = !kept || earlier(&rows[kept - 1], &late.v[late.n - 1], (void *)(uintptr_t)start) < 0;
 
-		rows[kept + nlate - 1] = last ? late[nlate - 1] : rows[kept - 1];
-		nlate -= last;
+		rows[kept + late.n - 1] = last ? late.v[late.n - 1] : rows[kept - 1];
+		late.n -= last;
 		kept -= !last;
 	}
-	free(late);
+	ww_vec_free(&late);
 }
 
 struct group {
@@ -431,7 +433,8 @@ void ww_facts_sort_interrupts(struct ww_facts *f)
 {
 	const uint32_t n = f->interrupt.n;
 	struct stretches moved = {0};
-	uint32_t *order = ww_xmalloc(sizeof(*order) * ((size_t)n + 1));
+	struct ww_pages pages = {0};
+	uint32_t *order = ww_pages_resize(&pages, sizeof(*order) * ((size_t)n + 1));
 
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
@@ -439,7 +442,7 @@ void ww_facts_sort_interrupts(struct ww_facts *f)
 	struct moving m = {.f = f, .of = &moved, .order = order, .longest = find_stretches(order, n, &moved)};
 	if (moved.of.n)
 		ww_par_run(WW_COLUMNS_END_interrupt - WW_COLUMN_interrupt_cpu, move_within, &m);
-	free(order);
+	ww_pages_release(&pages);
 	ww_vec_free(&moved.of);
 }
 

@@ -3,8 +3,10 @@
  * Binding happens once a class: vocab.c says what kind the event is and which fields stand in which
  * slots; the reader is asked for just those. An event then costs one indirect call.
  */
+#include <malloc.h>
 #include <stdlib.h>
 
+#include "base/pages.h"
 #include "base/syscalls.h"
 #include "model/model_private.h"
 
@@ -363,6 +365,15 @@ static int check_clock(const struct ww_trace_info *info, struct ww_err *err)
 	return ww_err_hint(err, "record with another clock (trace-cmd record -C mono); `whywait events` shows what is there");
 }
 
+/* A small trace's rows are all in memory, where large pages cost half of what a file's do; a large one's are in a file but
+ * for WW_PAGES_HEADS_BYTES. */
+static size_t rows_in_memory(uint64_t trace_bytes)
+{
+	const uint64_t large = UINT64_C(512) << 20;
+
+	return WW_PAGES_HEADS_BYTES + (trace_bytes < large ? (large - trace_bytes) / 5 * 3 : 0);
+}
+
 int ww_model_run(struct ww_trace *trace, const struct ww_model_opts *opts, struct ww_facts *facts,
 		 struct ww_err *err)
 {
@@ -372,6 +383,7 @@ int ww_model_run(struct ww_trace *trace, const struct ww_model_opts *opts, struc
 
 	if (r)
 		return r;
+	ww_pages_allow(rows_in_memory(ww_trace_stats(trace)->bytes));
 	ww_arena_init(&m.mem);
 	m.bound = ww_xcalloc((size_t)ncls + 1, sizeof(*m.bound));
 	m.by_tid = ww_xcalloc((size_t)WW_MAX_TID + 1, sizeof(*m.by_tid)); /* pages that are not used cost nothing */
@@ -388,5 +400,6 @@ int ww_model_run(struct ww_trace *trace, const struct ww_model_opts *opts, struc
 	if (!r)
 		r = ww_model_finish(&m, err);
 	release(&m);
+	malloc_trim(0); /* what other threads need next is not beside what was the model's */
 	return r;
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "../tap.h"
 #include "base/pages.h"
@@ -18,14 +19,14 @@ static uint64_t rnd(void)
 	return seed ^= seed << 17;
 }
 
-/* Grows by random steps to 24 MB and fills each step; true when all is as it should be at the end. */
+/* Grows by random steps to 64 MB, more than may be anonymous, and fills each step; true when all is as it should be at the end. */
 static bool grow(struct ww_pages *g)
 {
 	const uint64_t start = seed;
 	size_t n = 0;
 	uint64_t *v = NULL;
 
-	while (n < (3u << 20)) {
+	while (n < (8u << 20)) {
 		size_t more = 1 + rnd() % (n ? n / 2 + 1 : 100);
 
 		v = ww_pages_resize(g, (n + more) * sizeof(*v));
@@ -111,6 +112,38 @@ static void heads_end(void)
 	ww_pages_release(&again);
 }
 
+/* As many as are allowed, but not where there are no more addresses; never less than one can rely on. */
+static void more_heads(void)
+{
+	enum { MOST = 3 * WW_PAGES_HEADS_BYTES / WW_PAGES_LARGE_BYTES };
+	const size_t machine = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE),
+		     allowed = WW_MAX(WW_MIN(2 * WW_PAGES_HEADS_BYTES, machine / 32), WW_PAGES_HEADS_BYTES);
+	struct ww_pages g[MOST] = {0}, more = {0};
+	size_t heads = 0;
+
+	ww_pages_allow(2 * WW_PAGES_HEADS_BYTES);
+	uint64_t *v = ww_pages_resize(&g[0], WW_PAGES_SMALL_BYTES);
+	v[9] = 80;
+	ok(ww_pages_resize(&g[0], 5 * HEAD_BYTES) == (void *)v && !g[0].file && g[0].bytes == g[0].head, "several large pages, no file");
+	ok(v[9] == 80 && !v[5 * HEAD_BYTES / 8 - 1], "contents");
+	const size_t reserved = g[0].reserved;
+	v = ww_pages_resize(&g[0], reserved);
+	ok(g[0].file && g[0].head < reserved && v[9] == 80 && !v[reserved / 8 - 1], "one that needs all addresses goes on in a file");
+	for (size_t i = 1; i < MOST; i++)
+		ww_pages_resize(&g[i], HEAD_BYTES);
+	for (size_t i = 0; i < MOST; i++)
+		heads += g[i].head - WW_PAGES_SMALL_BYTES;
+	is_i64((int64_t)heads, (int64_t)allowed, "as many as were allowed");
+	ww_pages_allow(0);
+	for (size_t i = 0; i < MOST; i++)
+		ww_pages_release(&g[i]);
+	ww_pages_resize(&more, 2 * WW_PAGES_HEADS_BYTES / 3);
+	ok(!more.file, "never less than one can rely on");
+	ww_pages_resize(&more, WW_PAGES_HEADS_BYTES + HEAD_BYTES);
+	ok(more.file, "but no more");
+	ww_pages_release(&more);
+}
+
 /* Once it is mapped, an array stays where it is, whatever is behind what is there; so does what it holds. */
 static void stays_where_it_is(void)
 {
@@ -164,6 +197,7 @@ int main(void)
 	on_heap_and_in_a_file();
 	without_a_file();
 	heads_end();
+	more_heads();
 	stays_where_it_is();
 	jobs();
 	return done_testing();
