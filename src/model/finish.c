@@ -1,6 +1,7 @@
 /* finish.c - the end of the trace: open states become rows, gaps make what they touch uncertain. */
 #include <stdlib.h>
 
+#include "base/par.h"
 #include "model/model_private.h"
 
 static void end_cpu(struct ww_model *m, uint32_t cpu)
@@ -85,20 +86,36 @@ static bool touched(struct spans *s, int64_t from, int64_t to)
 	return to >= s->to;
 }
 
+struct marking {
+	struct ww_facts *f;
+	struct spans spans;
+	uint32_t parts;
+};
+
+static void mark_part(void *ctx, uint32_t part)
+{
+	const struct marking *m = ctx;
+	struct ww_state_cols *st = &m->f->state;
+	struct ww_wakeup_cols *w = &m->f->wakeup;
+	struct spans s = m->spans;
+
+	for (uint32_t i = ww_par_begin(st->n, m->parts, part), end = ww_par_begin(st->n, m->parts, part + 1); i < end; i++)
+		if (touched(&s, st->start_ts_ns[i], st->start_ts_ns[i] + st->dur_ns[i]))
+			st->certainty[i] = WW_UNCERTAIN;
+	for (uint32_t i = ww_par_begin(w->n, m->parts, part), end = ww_par_begin(w->n, m->parts, part + 1); i < end; i++)
+		if (touched(&s, w->ts_ns[i], w->ts_ns[i]))
+			w->certainty[i] = WW_UNCERTAIN;
+}
+
 static void mark_gaps(struct ww_facts *f)
 {
 	if (!f->gap.n)
 		return;
 	struct span *v = ww_xcalloc(f->gap.n, sizeof(*v));
-	struct spans s = {.v = v, .n = merge_gaps(f, v), .from = INT64_MAX};
+	struct marking m = {.f = f, .spans = {.v = v, .n = merge_gaps(f, v), .from = INT64_MAX}, .parts = ww_par_threads()};
 
-	for (uint32_t i = 0; i < f->state.n; i++)
-		if (touched(&s, f->state.start_ts_ns[i], f->state.start_ts_ns[i] + f->state.dur_ns[i]))
-			f->state.certainty[i] = WW_UNCERTAIN;
-	for (uint32_t i = 0; i < f->wakeup.n; i++)
-		if (touched(&s, f->wakeup.ts_ns[i], f->wakeup.ts_ns[i]))
-			f->wakeup.certainty[i] = WW_UNCERTAIN;
-	for (uint32_t i = 0; i < s.n; i++)
+	ww_par_run(m.parts, mark_part, &m);
+	for (uint32_t i = 0; i < m.spans.n; i++)
 		f->loss.gap_ns += v[i].to - v[i].from;
 	free(v);
 }

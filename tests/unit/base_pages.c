@@ -1,6 +1,7 @@
 /* base_pages.c - a long array that goes on from the heap in anonymous memory and in a file: what was there stays, what is
  * new is zero, also where no file can be had or the file may not grow; there is no more anonymous memory than is said;
  * and jobs on several threads, each done once. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
@@ -175,6 +176,45 @@ static void count_job(void *ctx, uint32_t i)
 	atomic_fetch_add(&((atomic_uint *)ctx)[i], 1);
 }
 
+/* A job that has jobs of its own. */
+static void outer_job(void *ctx, uint32_t i)
+{
+	ww_par_run(JOBS, count_job, (atomic_uint *)ctx + (size_t)i * JOBS);
+}
+
+#define CALLERS 4u
+#define ROUNDS 200
+
+static void *call_often(void *arg)
+{
+	for (int i = 0; i < ROUNDS; i++)
+		ww_par_run(JOBS, count_job, arg);
+	return NULL;
+}
+
+/* True when each was counted `times` times. */
+static bool all_are(const atomic_uint *v, size_t n, unsigned times)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i] != times)
+			return false;
+	return true;
+}
+
+static void jobs_of_several(void)
+{
+	static atomic_uint inner[CALLERS * JOBS], own[CALLERS * JOBS];
+	pthread_t callers[CALLERS];
+
+	ww_par_run(CALLERS, outer_job, inner);
+	ok(all_are(inner, CALLERS * JOBS, 1), "jobs within jobs, each once");
+	for (unsigned i = 0; i < CALLERS; i++)
+		pthread_create(&callers[i], NULL, call_often, own + (size_t)i * JOBS);
+	for (unsigned i = 0; i < CALLERS; i++)
+		pthread_join(callers[i], NULL);
+	ok(all_are(own, CALLERS * JOBS, ROUNDS), "jobs of several threads, each once");
+}
+
 static void jobs(void)
 {
 	static atomic_uint done[JOBS];
@@ -200,5 +240,6 @@ int main(void)
 	more_heads();
 	stays_where_it_is();
 	jobs();
+	jobs_of_several();
 	return done_testing();
 }
