@@ -30,6 +30,6 @@ void ww_histogram_table(struct ww_arena *mem, const struct ww_facts *f, const st
 		c[0].i = b ? 1000ll << (b - 1) : 0;
 		c[1].i = 1000ll << b;
 		c[2].i = h->counts[b];
-		c[3].s = BAR + (sizeof(BAR) - 1) - (size_t)((uint64_t)(sizeof(BAR) - 1) * h->counts[b] / most);
+		c[3].s = &BAR[sizeof(BAR) - 1 - (size_t)((uint64_t)(sizeof(BAR) - 1) * h->counts[b] / most)];
 	}
 }
