@@ -10,12 +10,16 @@ _Noreturn void ww_assert_fail(const char *expr, const char *file, int line)
 	abort();
 }
 
+_Noreturn void ww_out_of_memory(void)
+{
+	fputs("whywait: out of memory\n", stderr);
+	abort();
+}
+
 static void *checked(void *p)
 {
-	if (WW_UNLIKELY(!p)) {
-		fputs("whywait: out of memory\n", stderr);
-		abort();
-	}
+	if (WW_UNLIKELY(!p))
+		ww_out_of_memory();
 	return p;
 }
 

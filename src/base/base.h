@@ -33,6 +33,7 @@ static inline void ww_prefetch_write(const void *p)
 /* "None" for every dense u32 index and id in the program. */
 #define WW_NONE UINT32_MAX
 
+_Noreturn void ww_out_of_memory(void);
 _Noreturn void ww_assert_fail(const char *expr, const char *file, int line);
 
 /* WW_ASSERT is for programming errors and is always on; WW_DASSERT is for hot paths. */

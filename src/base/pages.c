@@ -196,17 +196,32 @@ static bool tail_map(const struct ww_pages *g)
 	return true;
 }
 
-/* To addresses with more room. What is there is not copied: the head's pages go there, the file is mapped again. */
+/* Pages from one mapping to the place of others. */
+static void move_pages(char *to, char *from, size_t bytes)
+{
+	if (!bytes || mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
+		return;
+	/* What was at `to` may be gone by now. */
+	if (mmap(to, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		ww_out_of_memory();
+	memcpy(to, from, bytes);
+	munmap(from, bytes);
+}
+
+/* To addresses with more room. What is there is not copied: the head's pages go there, the file is mapped again. Small and
+ * large pages are mappings of their own, and Linux before 6.17 moves one at a time. */
 static bool remap(struct ww_pages *g, size_t bytes)
 {
 	struct ww_pages to = *g;
 
 	if (!reserve(&to, bytes))
 		return false;
-	if (!tail_map(&to) || mremap(g->p, g->head, g->head, MREMAP_MAYMOVE | MREMAP_FIXED, to.p) == MAP_FAILED) {
+	if (!tail_map(&to)) {
 		munmap(to.p, to.reserved);
 		return false;
 	}
+	move_pages(to.p, g->p, WW_PAGES_SMALL_BYTES);
+	move_pages((char *)to.p + WW_PAGES_SMALL_BYTES, (char *)g->p + WW_PAGES_SMALL_BYTES, g->head - WW_PAGES_SMALL_BYTES);
 	munmap((char *)g->p + g->head, g->reserved - g->head);
 	*g = to;
 	return true;
@@ -286,9 +301,10 @@ void *ww_pages_resize(struct ww_pages *g, size_t bytes)
 
 void ww_pages_allow(size_t bytes)
 {
-	const size_t machine = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+	const int64_t machine = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE); /* below 0: not known */
 
-	atomic_store(&heads_most, WW_MAX(WW_MIN(bytes, machine / 32), WW_PAGES_HEADS_BYTES));
+	bytes = WW_MIN(bytes, (size_t)WW_MAX(machine / 32, 0));
+	atomic_store(&heads_most, WW_MAX(bytes, WW_PAGES_HEADS_BYTES));
 }
 
 void ww_pages_release(struct ww_pages *g)

@@ -32,8 +32,8 @@ struct ww_pages { /* zeroed: empty */
  * may move. Returns where it is. Ends the process when there is neither disk nor memory, as ww_xmalloc does. */
 void *ww_pages_resize(struct ww_pages *g, size_t bytes);
 void ww_pages_release(struct ww_pages *g);
-/* From now on all arrays of the process together may have so many bytes of anonymous large pages, but no more than a 32nd
- * of the machine's memory, and no less than WW_PAGES_HEADS_BYTES. */
+/* From now on, until it is said again, all arrays of the process together may have so many bytes of anonymous large pages,
+ * but no more than a 32nd of the machine's memory, and no less than WW_PAGES_HEADS_BYTES. */
 void ww_pages_allow(size_t bytes);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -27,7 +28,7 @@ struct jobs {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what is below */
 static pthread_cond_t work_came = PTHREAD_COND_INITIALIZER, one_left = PTHREAD_COND_INITIALIZER;
 static struct jobs *open_jobs; /* somebody is at them; jobs may run others */
-static unsigned nthreads;
+static unsigned nthreads, callers; /* made here; who is in ww_par_run, and may wait there for jobs of a job */
 static atomic_uint calls; /* of ww_par_run: tells who looks for work that there may be some */
 
 unsigned ww_par_threads(void)
@@ -104,17 +105,24 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* With the lock. Where no thread can be had those that there are do all. */
+/* With the lock. Signals are the other threads'. Where no thread can be had those that there are do all. */
 static void make_threads(unsigned n)
 {
 	pthread_t thread;
+	sigset_t all, before;
 
+	if (nthreads >= n)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (nthreads < n && pthread_create(&thread, NULL, work, NULL) == 0) {
 		pthread_detach(thread);
 		nthreads++;
 	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* Until the others have left them. It does not help with other jobs meanwhile: its caller may have a lock that these want. */
 static void close_jobs(struct jobs *j)
 {
 	struct jobs **at = &open_jobs;
@@ -132,6 +140,7 @@ static void close_jobs(struct jobs *j)
 		if (atomic_load(&j->inside) == inside)
 			pthread_cond_wait(&one_left, &lock);
 	}
+	callers--;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -145,11 +154,12 @@ void ww_par_run(uint32_t njobs, void (*job)(void *ctx, uint32_t i), void *ctx)
 		return;
 	}
 	pthread_mutex_lock(&lock);
-	make_threads(j.room);
+	make_threads(j.room + callers++);
 	j.older = open_jobs;
 	open_jobs = &j;
 	atomic_fetch_add(&calls, 1);
-	pthread_cond_broadcast(&work_came);
+	for (unsigned i = 0; i < j.room; i++)
+		pthread_cond_signal(&work_came);
 	pthread_mutex_unlock(&lock);
 	take(&j);
 	close_jobs(&j);

@@ -1,7 +1,8 @@
 /* par.h - a handful of independent jobs on as many threads as this process may use.
  *
  *   ww_par_run(njobs, job, ctx): job(ctx, 0) ... job(ctx, njobs - 1), each once, in any order, and all have
- *   returned when it returns. Jobs share nothing but ctx, which they read; what they write is their own.
+ *   returned when it returns. Jobs share nothing but ctx, which they read; what they write is their own. A job may have
+ *   jobs of its own. The threads stay: a process that forks while another thread is in here must not come here in the child.
  */
 #ifndef WW_PAR_H
 #define WW_PAR_H

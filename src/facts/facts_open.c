@@ -260,6 +260,8 @@ static int read_all(struct file_reader *r, const struct ww_facts_key *key, const
 		return rc;
 	if (is_large(r, again))
 		r->f->lazy = ww_facts_lazy_new(r, again);
+	else
+		ww_pages_allow(LAZY_MIN_BYTES);
 	ww_par_run(r->ncolumns, read_column, r);
 	if (r->bad)
 		return damaged(r, r->bad, "a block of a column");

@@ -365,8 +365,8 @@ static int check_clock(const struct ww_trace_info *info, struct ww_err *err)
 	return ww_err_hint(err, "record with another clock (trace-cmd record -C mono); `whywait events` shows what is there");
 }
 
-/* A small trace's rows are all in memory, where large pages cost half of what a file's do; a large one's are in a file but
- * for WW_PAGES_HEADS_BYTES. */
+/* A small trace's rows are in memory, where they fit and it has large pages, which cost half of what a file's do; a large
+ * one's are in a file but for WW_PAGES_HEADS_BYTES. */
 static size_t rows_in_memory(uint64_t trace_bytes)
 {
 	const uint64_t large = UINT64_C(512) << 20;

@@ -6,6 +6,7 @@
 here=$(dirname "$(readlink -f "$0")")
 lab=$here/../lab
 W=$(readlink -f "${WHYWAIT:-$here/../../build/whywait}")
+files="$W $(dirname "$W")/../../tests/unit-base_pages"
 for need in qemu-system-x86_64 /bin/busybox cpio depmod apt-get; do
 	command -v $need > /dev/null || { echo "SKIP: $need is not installed"; exit 77; }
 done
@@ -19,7 +20,7 @@ for pkg in ${WW_LAB_KERNELS:-linux-image-amd64 linux-image-6.12-amd64 ${WW_LAB_R
 	fi
 	booted=$((booted + 1))
 	(
-		WW_LAB_FILES=$W "$lab/boot" "$ver" "$tmp/$ver" "$lab/guest.sh" > /dev/null 2>&1
+		WW_LAB_FILES=$files "$lab/boot" "$ver" "$tmp/$ver" "$lab/guest.sh" > /dev/null 2>&1
 		echo $? > "$tmp/$ver.rc"
 	) &
 done

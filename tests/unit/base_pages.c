@@ -162,7 +162,8 @@ static void stays_where_it_is(void)
 	v[7] = 78;
 	v[4 * HEAD_BYTES / 8] = 79;
 	v = ww_pages_resize(&g[0], g[0].reserved + 1);
-	ok(v[7] == 78 && v[4 * HEAD_BYTES / 8] == 79, "contents where there are not addresses enough");
+	ok(g[0].file && g[0].head == HEAD_BYTES, "its head is not copied where there are not addresses enough");
+	ok(v[7] == 78 && v[4 * HEAD_BYTES / 8] == 79, "and its contents are there");
 	ok(((uintptr_t)g[0].p + WW_PAGES_SMALL_BYTES) % WW_PAGES_LARGE_BYTES == 0, "large pages begin where the machine's do");
 	for (size_t i = 0; i < WW_ARRAY_SIZE(g); i++)
 		ww_pages_release(&g[i]);
@@ -184,6 +185,53 @@ static void outer_job(void *ctx, uint32_t i)
 
 #define CALLERS 4u
 #define ROUNDS 200
+
+struct meeting {
+	pthread_t main;
+	atomic_uint begun, there, alone;
+};
+
+/* True when *v became n within five seconds. */
+static bool becomes(atomic_uint *v, unsigned n)
+{
+	for (int ms = 0; ms < 5000 && *v != n; ms++)
+		usleep(1000);
+	return *v == n;
+}
+
+/* It takes two threads. */
+static void meet(void *ctx, uint32_t i)
+{
+	struct meeting *m = ctx;
+
+	m->there++;
+	if (!becomes(&m->there, 2))
+		m->alone++;
+}
+
+/* That of the other thread has jobs; the main thread's has nothing to do. */
+static void one_has_more(void *ctx, uint32_t i)
+{
+	struct meeting *m = ctx;
+
+	m->begun++;
+	becomes(&m->begun, 2);
+	if (!pthread_equal(pthread_self(), m->main))
+		ww_par_run(2, meet, m);
+}
+
+/* The first one makes, on all threads, what all need: the others wait for it. */
+static void need_what_is_made(void *ctx, uint32_t i)
+{
+	static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+	static unsigned made;
+
+	pthread_mutex_lock(&making);
+	if (made % CALLERS == 0)
+		ww_par_run(JOBS, count_job, ctx);
+	made++;
+	pthread_mutex_unlock(&making);
+}
 
 static void *call_often(void *arg)
 {
@@ -213,6 +261,19 @@ static void jobs_of_several(void)
 	for (unsigned i = 0; i < CALLERS; i++)
 		pthread_join(callers[i], NULL);
 	ok(all_are(own, CALLERS * JOBS, ROUNDS), "jobs of several threads, each once");
+
+	static atomic_uint made[JOBS];
+	for (int i = 0; i < ROUNDS; i++)
+		ww_par_run(CALLERS, need_what_is_made, made);
+	ok(all_are(made, JOBS, ROUNDS), "jobs by one job with a lock that the others want");
+
+	struct meeting m = {.main = pthread_self()};
+	setenv("WHYWAIT_THREADS", "2", 1);
+	if (ww_par_threads() == 2) {
+		ww_par_run(2, one_has_more, &m);
+		ok(m.there == 2 && !m.alone, "jobs of a job have as many threads while its caller waits");
+	}
+	unsetenv("WHYWAIT_THREADS");
 }
 
 static void jobs(void)
