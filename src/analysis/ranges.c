@@ -27,7 +27,8 @@ const uint32_t *ww_query_runs(struct ww_arena *mem, const struct ww_facts *f, co
 	n = 0;
 	for (uint32_t cpu = 0; cpu < f->host.ncpus; cpu++) {
 		ww_facts_runs(f, cpu, from, q->to_ts_ns, &first, &count);
-		memcpy(rows + n, f->run_of_cpu + first, count * sizeof(*rows));
+		if (count) /* no index is made for an empty range */
+			memcpy(rows + n, f->run_of_cpu + first, count * sizeof(*rows));
 		n += count;
 	}
 	if (n)
