@@ -63,14 +63,26 @@ static void feeder(void)
 	}
 }
 
+/* Asked by a process of its own: the kernel takes a ring down later, and wakes who had it once more for that
+ * (io_ring_exit_work), maybe within a wait that is known here. */
+static bool allowed(void)
+{
+	struct io_uring ring;
+	int status;
+	pid_t child = T_TRY(fork());
+
+	if (!child)
+		_exit(io_uring_queue_init(2, &ring, 0) < 0);
+	T_TRY(waitpid(child, &status, 0));
+	return status == 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct t_part parts[] = {{"user", user, NULL}, {"feeder", feeder, NULL}};
-	struct io_uring ring;
 
-	if (io_uring_queue_init(2, &ring, 0) < 0)
+	if (!allowed())
 		T_skip("io_uring is not allowed");
-	io_uring_queue_exit(&ring);
 	T_begin(argc, argv, "uring", 1);
 	T_TRY(pipe((int *)T.sh->fd));
 	T_roles(parts, 2, T_ANY);
