@@ -6,7 +6,6 @@
  */
 #include "base/par.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -105,21 +104,26 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* With the lock. Signals are the other threads'. Where no thread can be had those that there are do all. */
+bool ww_thread_start(pthread_t *ret, void *(*run)(void *), void *arg)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	const bool ok = pthread_create(ret, NULL, run, arg) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return ok;
+}
+
+/* With the lock. Where no thread can be had those that there are do all. */
 static void make_threads(unsigned n)
 {
 	pthread_t thread;
-	sigset_t all, before;
 
-	if (nthreads >= n)
-		return;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (nthreads < n && pthread_create(&thread, NULL, work, NULL) == 0) {
+	while (nthreads < n && ww_thread_start(&thread, work, NULL)) {
 		pthread_detach(thread);
 		nthreads++;
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* Until the others have left them. It does not help with other jobs meanwhile: its caller may have a lock that these want. */

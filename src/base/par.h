@@ -7,6 +7,8 @@
 #ifndef WW_PAR_H
 #define WW_PAR_H
 
+#include <pthread.h>
+
 #include "base/base.h"
 
 /* CPUs that this process may run on, at least 1, at most 64; WHYWAIT_THREADS in the environment says less. */
@@ -16,6 +18,8 @@ static inline uint32_t ww_par_begin(uint32_t n, uint32_t parts, uint32_t i)
 {
 	return (uint32_t)((uint64_t)n * i / parts);
 }
+/* A thread that takes no signals: they are the others'. False: none can be had. */
+bool ww_thread_start(pthread_t *ret, void *(*run)(void *), void *arg);
 void ww_par_run(uint32_t njobs, void (*job)(void *ctx, uint32_t i), void *ctx);
 
 #endif

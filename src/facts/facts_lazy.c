@@ -12,14 +12,13 @@
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/par.h"
 #include "facts/file_private.h"
 
 #define BUDGET_BYTES (48u << 20)
@@ -257,8 +256,6 @@ static bool add_area(struct ww_facts_lazy *l, uint32_t column)
 
 static bool start(struct ww_facts_lazy *l)
 {
-	sigset_t all, before;
-
 	l->uffd = open_uffd();
 	l->stop = eventfd(0, EFD_CLOEXEC);
 	if (l->uffd < 0 || l->stop < 0 || LAZY_ROWS % (size_t)sysconf(_SC_PAGESIZE))
@@ -269,11 +266,7 @@ static bool start(struct ww_facts_lazy *l)
 	l->ring = ww_xcalloc(l->ring_size + 1, sizeof(*l->ring));
 	l->ring_size++;
 	l->buffer = ww_xcalloc(1, UNIT_MAX_BYTES);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	l->running = !pthread_create(&l->thread, NULL, work, l);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return l->running;
+	return l->running = ww_thread_start(&l->thread, work, l);
 }
 
 static void free_areas(struct ww_facts_lazy *l)
